@@ -149,6 +149,8 @@ fn metric_columns<'a>(metrics: impl Iterator<Item = &'a Metrics> + Clone) -> Vec
         media_rate_mbit_s: numbers,
         rate_switches: counts,
         frames_discarded: counts,
+        startup_s: numbers,
+        qoe_lin: numbers,
     ]
 }
 

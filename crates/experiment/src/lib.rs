@@ -63,7 +63,9 @@ pub use plans::vary::{Variation, Vary, VaryError, varied};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use recordings::Recordings;
 pub use run_id::{RunId, RunIdError};
-pub use scenario::{CellSetup, DEFAULT_DRIVER, FlowSetup, Path, Reverse, Scenario, TRANSFER, row_name};
+pub use scenario::{
+    BROWSER, CellSetup, DEFAULT_DRIVER, FlowSetup, Path, Reverse, Scenario, TRANSFER, row_name,
+};
 pub use schemes::registry;
 pub use source::{Pace, Source};
 pub use support::{NOQ, Support};

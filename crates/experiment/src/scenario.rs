@@ -166,6 +166,8 @@ pub const DEFAULT_DRIVER: &str = "sim";
 /// What stands in a driver's place in the Record of a transfer between two programs: nobody planned its path or drew a seed, and
 /// what its link offered is not known.
 pub const TRANSFER: &str = "transfer";
+/// The same in the Record of what a browser saw behind an emulated link; its seed counts the runs.
+pub const BROWSER: &str = "browser";
 
 fn default_driver() -> String {
     DEFAULT_DRIVER.into()

@@ -195,6 +195,11 @@ impl<'a> Comparison<'a> {
         self.rows.iter().copied().filter(|row| !row.is_limit())
     }
 
+    /// True where a run has a value of it.
+    pub(crate) fn has(&self, column: &Column) -> bool {
+        self.all_runs().any(|run| (column.quantity)(run).is_some())
+    }
+
     /// What schemes get: the share of the link, or the throughput where a run's link is not known.
     pub(crate) fn gets(&self) -> &'static Column {
         let mut runs = self.schemes().flat_map(|row| self.runs_of(row));

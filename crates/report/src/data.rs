@@ -175,7 +175,9 @@ impl Data {
         let all = (traces.len() != 1).then_some((average.as_str(), View::All));
         let single = kept.into_iter().map(|index| (traces[index].name, View::On(traces[index])));
         for (name, view) in all.into_iter().chain(single) {
-            for (delay, statistic, column) in DELAYS {
+            for (delay, statistic, column) in
+                DELAYS.into_iter().filter(|delay| comparison.has(&COLUMNS[delay.2]))
+            {
                 for got in gets(comparison) {
                     let picks =
                         [("view", name), ("delay", delay), ("statistic", statistic), ("vertical", got.title)];
@@ -184,11 +186,9 @@ impl Data {
             }
             let steps = if view == View::All { CDF_STEPS } else { CDF_STEPS_OF_TRACE };
             for (delay, which) in [("RTT", delays::RTT), ("queueing", delays::QUEUEING)] {
-                self.sheet.add(
-                    "cdf",
-                    [("view", name), ("delay", delay)],
-                    cumulative(comparison, view, which, steps),
-                );
+                if let Some(figure) = cumulative(comparison, view, which, steps) {
+                    self.sheet.add("cdf", [("view", name), ("delay", delay)], figure);
+                }
             }
             if let Some((_, figure)) = sweep(comparison, view) {
                 self.sheet.add("sweep", [("view", name)], figure);

@@ -61,13 +61,14 @@ pub struct Metrics {
     /// The same, exceeded by a twentieth of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame_delay_p95_ms: Option<f64>,
-    /// Gaps between whole frames above three frame times and above a frame time and 150 ms.
+    /// Gaps between whole frames above three frame times and above a frame time and 150 ms; of a film in a browser, stalls after the
+    /// first picture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freezes: Option<u64>,
     /// Time in them / time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze_ratio: Option<f64>,
-    /// What the frames aimed at, headers included.
+    /// What the frames aimed at, headers included; of a film in a browser, the rate of the segments that were shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_rate_mbit_s: Option<f64>,
     /// How often that changed by more than a tenth.
@@ -76,6 +77,13 @@ pub struct Metrics {
     /// Frames given up in the sender's queue, in whole or in part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames_discarded: Option<u64>,
+    /// Of a film in a browser: from the player's begin to the first picture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub startup_s: Option<f64>,
+    /// The linear quality of experience of a film, by segment, in Mbit/s: QoE_lin of Mao, Netravali and Alizadeh (Pensieve, SIGCOMM
+    /// 2017), section 5.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qoe_lin: Option<f64>,
 }
 
 fn nan_for_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

@@ -14,8 +14,14 @@ pub(crate) const QUEUEING: Delay = ("queueing-delay-cdf", "Queueing delay, ms", 
 /// Delays below this look alike, and zero has no place on a logarithmic axis.
 const LEAST_DELAY_MS: f64 = 0.125;
 
-/// The cumulative distribution of the delays of each row's packets in so many steps, the mean of those on the traces.
-pub(crate) fn cumulative(comparison: &Comparison, view: View, (_, title, of): Delay, steps: usize) -> Figure {
+/// The cumulative distribution of the delays of each row's packets in so many steps, the mean of those on the traces; none where
+/// nobody measured any.
+pub(crate) fn cumulative(
+    comparison: &Comparison,
+    view: View,
+    (_, title, of): Delay,
+    steps: usize,
+) -> Option<Figure> {
     let traces = comparison.traces_in(&view);
     let mark = |(key, &row)| {
         let by_trace: Vec<Distribution> =
@@ -30,12 +36,12 @@ pub(crate) fn cumulative(comparison: &Comparison, view: View, (_, title, of): De
     let ends = marks.iter().flat_map(|mark| [mark.points.first(), mark.points.last()]);
     let x = Axis::delay(title, ends.flatten().map(|point| point.0));
     let share = if traces.len() > 1 { "Share of packets, mean of traces" } else { "Share of packets" };
-    Figure {
+    (!marks.is_empty()).then(|| Figure {
         title: format!("Cumulative distribution: {title}"),
         keys: comparison.keys.clone(),
         panels: vec![Panel::new(x, Axis::linear(share, 0.0, 1.0), marks, HEIGHT_INCHES)],
         ..Figure::default()
-    }
+    })
 }
 
 /// The delays of all packets of these runs, which are on one trace: packets of several traces are never pooled, as a fast

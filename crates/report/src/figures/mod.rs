@@ -9,7 +9,7 @@ pub(crate) mod time;
 
 use crate::comparison::{Comparison, Trace, View};
 use crate::figure::Figure;
-use crate::tables::column::{COLUMNS, RTT_P95};
+use crate::tables::column::{COLUMNS, QUEUEING_P95, RTT_P95};
 use cellcc_experiment::Record;
 use curves::curves;
 use delays::cumulative;
@@ -43,10 +43,11 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let one_by_one =
         comparison.traces.iter().filter(|_| few_traces).map(|&trace| (trace.name, View::On(trace)));
     let views: Vec<(&str, View)> = std::iter::once(("", View::All)).chain(one_by_one).collect();
+    let delay = if comparison.has(&COLUMNS[RTT_P95]) { RTT_P95 } else { QUEUEING_P95 };
     for (trace, view) in &views {
         files.add(
             format!("throughput-delay {trace}"),
-            scatter(&comparison, *view, &COLUMNS[RTT_P95], comparison.gets()),
+            scatter(&comparison, *view, &COLUMNS[delay], comparison.gets()),
         );
     }
     if let Some((name, figure)) = sweep(&comparison, View::All) {
@@ -54,13 +55,15 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     }
     for delay in [delays::QUEUEING, delays::RTT] {
         for (trace, view) in &views {
-            files.add(format!("{} {trace}", delay.0), cumulative(&comparison, *view, delay, CDF_STEPS));
+            if let Some(figure) = cumulative(&comparison, *view, delay, CDF_STEPS) {
+                files.add(format!("{} {trace}", delay.0), figure);
+            }
         }
     }
     let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
     let detail = Detail { points: time::POINTS, flows: 1 };
     for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
-        let shown = ["throughput_mbit_s", "queueing_delay_ms"];
+        let shown = ["throughput_mbit_s", "queueing_delay_ms", "media_rate_mbit_s", "buffer_s"];
         files.add(format!("time-series {}", trace.name), over_time(&comparison, trace, &shown, detail));
     }
     for &trace in comparison.traces.iter().take(MOST_SERIES_TRACES) {

@@ -17,11 +17,13 @@ const PANEL_INCHES: f64 = 1.8;
 const LOW_PANEL_INCHES: f64 = 1.4;
 
 /// What every run has over time: the name of the column, and the title of its axis.
-const QUANTITIES: [(&str, &str); 5] = [
+const QUANTITIES: [(&str, &str); 7] = [
     ("throughput_mbit_s", "Throughput, Mbit/s"),
     ("rtt_ms", "RTT, ms"),
     ("queueing_delay_ms", "Queueing delay, ms"),
     ("window_packets", "Window, packets"),
+    ("media_rate_mbit_s", "Media rate, Mbit/s"),
+    ("buffer_s", "Player's buffer, s"),
     ("jain_index", "Jain's index, by second"),
 ];
 
@@ -67,7 +69,7 @@ pub(crate) fn over_time(comparison: &Comparison, trace: Trace, wanted: &[&str], 
 }
 
 /// All that every run has.
-pub(crate) fn quantities() -> [&'static str; 5] {
+pub(crate) fn quantities() -> [&'static str; 7] {
     QUANTITIES.map(|(name, _)| name)
 }
 

@@ -39,6 +39,7 @@ enum Shown {
 const AT_LEAST_ZERO: (f64, f64) = (0.0, f64::INFINITY);
 const SHARE: (f64, f64) = (0.0, 1.0);
 const PERCENT: (f64, f64) = (0.0, 100.0);
+const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// The key, in lower-case letters and with hyphens, and the name in Records; title and unit; a quantity of which the mean is taken.
 const fn column(
@@ -66,6 +67,10 @@ pub(crate) fn utilisation(run: &Record) -> Option<f64> {
 
 pub(crate) fn throughput(run: &Record) -> Option<f64> {
     Some(run.total.throughput_mbit_s)
+}
+
+fn count(count: Option<u64>) -> Option<f64> {
+    count.map(|count| count as f64)
 }
 
 impl Column {
@@ -133,7 +138,7 @@ pub(crate) const QUEUEING_MEAN: usize = 4;
 pub(crate) const QUEUEING_P95: usize = 5;
 
 /// In the order of tables; those that are shown without being asked for come first.
-pub(crate) static COLUMNS: [Column; 26] = [
+pub(crate) static COLUMNS: [Column; 33] = [
     column(["utilisation"; 2], "Utilisation", "", SHARE, utilisation).gain().where_known(),
     column(["throughput", "throughput_mbit_s"], "Throughput", "Mbit/s", AT_LEAST_ZERO, throughput).gain(),
     time!("rtt", "RTT", "mean, ms", rtt_mean_ms),
@@ -148,6 +153,23 @@ pub(crate) static COLUMNS: [Column; 26] = [
         run.total.deadline_miss_ratio.map(|ratio| ratio * 100.0)
     })
     .where_known(),
+    time!("frame-delay-p95", "Frame delay", "p95, ms", frame_delay_p95_ms).where_known(),
+    column(["media-rate", "media_rate_mbit_s"], "Media", "Mbit/s", AT_LEAST_ZERO, |run| {
+        run.total.media_rate_mbit_s
+    })
+    .gain()
+    .where_known(),
+    time!("startup", "Startup", "s", startup_s).where_known(),
+    column(["freezes"; 2], "Freezes", "", AT_LEAST_ZERO, |run| count(run.total.freezes)).where_known(),
+    column(["frozen", "freeze_ratio"], "Frozen", "%", PERCENT, |run| {
+        run.total.freeze_ratio.map(|ratio| ratio * 100.0)
+    })
+    .where_known(),
+    column(["switches", "rate_switches"], "Switches", "", AT_LEAST_ZERO, |run| {
+        count(run.total.rate_switches)
+    })
+    .where_known(),
+    column(["qoe", "qoe_lin"], "QoE", "Mbit/s", ANY, |run| run.total.qoe_lin).gain().where_known(),
     column(["d3"; 2], "D3", "", AT_LEAST_ZERO, |run| run.total.d3).geometric().when_asked_for(),
     column(["power95"; 2], "Power95", "Mbit/s/ms", AT_LEAST_ZERO, |run| run.total.power95)
         .geometric()
@@ -216,15 +238,14 @@ mod tests {
 
     #[test]
     fn a_column_is_asked_for_by_its_name_or_by_that_of_its_metric() {
-        let records = serde_json::to_value(Metrics::default()).unwrap();
         for column in &COLUMNS {
             assert_eq!(column.key.parse::<TableColumn>().unwrap().0.key, column.key);
             assert_eq!(column.metric.parse::<TableColumn>().unwrap().0.key, column.key);
-            assert!(
-                records.get(column.metric).is_some() || column.metric == "jain_index",
-                "{}",
-                column.metric
-            );
+            // A Record with a field that there is not is refused.
+            let mut metrics = serde_json::to_value(Metrics::default()).unwrap();
+            metrics[column.metric] = 1.into();
+            let is_metric = serde_json::from_value::<Metrics>(metrics).is_ok();
+            assert!(is_metric || column.metric == "jain_index", "{}", column.metric);
         }
         let error = "rtt-95".parse::<TableColumn>().unwrap_err().to_string();
         assert!(

@@ -9,7 +9,7 @@ use crate::tables::column::{COLUMNS, Column, POWER, QUEUEING_P95, RTT_MEAN, colu
 use crate::tables::grid::{self, Below, Cell, Grid, GridRow};
 use crate::tables::number::{NONE, three_digits};
 use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
-use cellcc_experiment::{Offset, Record};
+use cellcc_experiment::{BROWSER, Offset, Record};
 use cellcc_statistics::FEWEST;
 use cellcc_units::Span;
 use comfy_table::{
@@ -138,7 +138,8 @@ fn no_spread(comparison: &Comparison) -> &'static str {
     if !comparison.is_over_seeds() {
         return "every trace gave the same";
     }
-    if comparison.all_runs().any(|run| run.scenario.offset == Offset::Random) {
+    let is_random = |run: &Record| run.scenario.offset == Offset::Random || run.scenario.driver == BROWSER;
+    if comparison.all_runs().any(is_random) {
         return "every seed gave the same";
     }
     "every seed gave the same, since nothing in these runs is random; with --offset random the seed draws where in the trace \

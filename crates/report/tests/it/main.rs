@@ -4,6 +4,7 @@ mod averages;
 mod browser;
 mod export;
 mod fabricated;
+mod films;
 mod plot;
 mod report;
 mod runs;

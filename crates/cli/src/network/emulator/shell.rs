@@ -100,23 +100,25 @@ pub(crate) fn run_chain(chain: Chain) -> Result<ExitCode, Exit> {
     emulated::run(guard, Asked { up, down, users: 1, command, prompt, how: How::default() })
 }
 
-/// The path as a Scenario: that of the file, and over it the flags.
-fn scenario(args: &Args) -> Result<Scenario, Exit> {
-    let conditions::Flags(given) = &args.path;
-    let mut given = given.clone();
+/// The Scenario's file, or none, with these flags. `--queue` is for both directions, unless that of the reverse path is given.
+pub(crate) fn with_path(base: Option<Request>, flags: &conditions::Flags<true>) -> Result<PlanFile, Exit> {
+    let mut given = flags.0.clone();
     if let Some(queue) = given.get("path.queue").filter(|_| !given.contains_key("path.reverse.queue")) {
         given.insert("path.reverse.queue".into(), queue.clone());
     }
-    let base = match &args.scenario {
-        Some(path) => Request::read(path)?,
-        None => {
-            let mut file = PlanFile::default();
-            file.path.rtt = Span::ZERO;
-            file.path.reverse.queue = file.path.queue;
-            Request { file, name: String::new() }
-        }
-    };
-    let file = base.with(&given)?.file;
+    let base = base.unwrap_or_else(|| {
+        let mut file = PlanFile::default();
+        file.path.rtt = Span::ZERO;
+        file.path.reverse.queue = file.path.queue;
+        Request { file, name: String::new() }
+    });
+    Ok(base.with(&given)?.file)
+}
+
+/// The path as a Scenario: that of the file, and over it the flags.
+fn scenario(args: &Args) -> Result<Scenario, Exit> {
+    let conditions::Flags(given) = &args.path;
+    let file = with_path(args.scenario.as_deref().map(Request::read).transpose()?, &args.path)?;
     ranges::check_emulated(&file, Bytes::new(args.how.mtu.into()))?;
     if given.contains_key("path.jitter_reorders") && file.path.jitter.is_zero() {
         return Err(Exit::input(

@@ -3,7 +3,9 @@
 //! Each run is a `cellcc shell` with `cellcc serve --http` outside and Chromium inside; the page says on Chromium's standard
 //! error what it sees.
 
+mod link;
 mod outcome;
+mod records;
 mod session;
 mod site;
 
@@ -93,6 +95,8 @@ pub(crate) enum What {
 /// The runs that have ended, a line each.
 const RUNS: &str = "runs.jsonl";
 const SETUP: &str = "setup.json";
+/// The same as results of `cellcc compare`, for `cellcc report`, `runs`, `plot` and `export`.
+const REPORT: &str = "report";
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let servers: Vec<Server> =
@@ -139,6 +143,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
         fs::write(&path, figure).map_err(|error| unwritten(&path, &error))?;
         tell(&format!("wrote {}", path.display()));
     }
+    let report = out.join(REPORT);
+    records::write(&report, &runs, &args.down, &args.path, args.duration)?;
+    tell(&format!("report: {}", crate::present::address(&report.join("report.html"))));
     Ok(ExitCode::SUCCESS)
 }
 

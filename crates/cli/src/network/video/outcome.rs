@@ -1,5 +1,6 @@
 //! What came out of runs: numbers, their averages, a picture.
 
+use super::link::Link;
 use super::{Setup, What};
 use crate::exit::Exit;
 use crate::grid;
@@ -14,22 +15,28 @@ const MOST_DROPPED: f64 = 0.01;
 /// A run that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Run {
-    run: u32,
-    scheme: String,
+    pub(super) run: u32,
+    pub(super) scheme: String,
     /// Why it says nothing of the scheme; empty for most.
     pub(crate) spoilt: Vec<String>,
     pub(crate) outcome: Option<Outcome>,
     /// One a second, of a film.
     pub(crate) samples: Vec<Sample>,
+    /// What passed the link to the browser meanwhile.
+    #[serde(default)]
+    pub(crate) link: Option<Link>,
 }
 
 /// A moment of a film.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// Seconds since the player began.
-    at_s: f64,
+    pub(super) at_s: f64,
     /// How much more could be shown without the network.
-    buffer_s: f64,
+    pub(super) buffer_s: f64,
+    /// The rate of the segment that is shown; none: nothing is.
+    #[serde(default)]
+    pub(super) rate_mbit_s: Option<f64>,
 }
 
 /// What a page saw.
@@ -45,14 +52,14 @@ pub(crate) enum Outcome {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Film {
     /// From the player's begin to the first picture; none: there was no picture.
-    startup_s: Option<f64>,
+    pub(super) startup_s: Option<f64>,
     /// How long each stall lasted, after the first picture.
     stalls_s: Vec<f64>,
     /// The rate of each segment that was shown, in order.
-    segments_mbit_s: Vec<f64>,
+    pub(super) segments_mbit_s: Vec<f64>,
     /// The highest rate that there is.
     best_mbit_s: f64,
-    frames: f64,
+    pub(super) frames: f64,
     frames_dropped: f64,
 }
 
@@ -68,16 +75,24 @@ pub(crate) struct Page {
 /// Frames by WebTransport, from the server's clock to the browser's, which are the same.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Frames {
-    frames: f64,
-    delay_p50_ms: f64,
-    delay_p95_ms: f64,
+    pub(super) frames: f64,
+    pub(super) delay_p50_ms: f64,
+    pub(super) delay_p95_ms: f64,
     delay_p99_ms: f64,
 }
 
 impl Film {
-    fn stalled_s(&self) -> f64 {
+    pub(super) fn stalled_s(&self) -> f64 {
         // A sum of nothing is -0.
         self.stalls_s.iter().fold(0.0, |sum, stall| sum + stall)
+    }
+
+    pub(super) fn stalls(&self) -> usize {
+        self.stalls_s.len()
+    }
+
+    pub(super) fn switches(&self) -> usize {
+        self.rate_changes().filter(|change| *change > 0.0).count()
     }
 
     fn rate_changes(&self) -> impl Iterator<Item = f64> {
@@ -87,7 +102,7 @@ impl Film {
     /// The linear quality of experience, by segment: rate, less stalled time at the highest rate, less changes of rate. QoE_lin
     /// of Mao, Netravali and Alizadeh (Pensieve, SIGCOMM 2017), section 5.1, whose highest rate is 4.3 Mbit/s; of the startup
     /// it says nothing.
-    fn qoe(&self) -> f64 {
+    pub(super) fn qoe(&self) -> f64 {
         let rates: f64 = self.segments_mbit_s.iter().sum();
         let penalty = self.best_mbit_s * self.stalled_s() + self.rate_changes().sum::<f64>();
         (rates - penalty) / self.segments_mbit_s.len().max(1) as f64
@@ -101,9 +116,9 @@ impl Outcome {
             Self::Film(film) => vec![
                 ("startup, s", 2, film.startup_s),
                 ("Mbit/s", 2, mean(&film.segments_mbit_s)),
-                ("stalls", 1, Some(film.stalls_s.len() as f64)),
+                ("stalls", 1, Some(film.stalls() as f64)),
                 ("stalled, s", 2, Some(film.stalled_s())),
-                ("switches", 1, Some(film.rate_changes().filter(|change| *change > 0.0).count() as f64)),
+                ("switches", 1, Some(film.switches() as f64)),
                 ("QoE", 2, Some(film.qoe())),
                 ("dropped, %", 2, Some(100.0 * film.frames_dropped / film.frames.max(1.0))),
             ],
@@ -122,7 +137,14 @@ impl Outcome {
 
 impl Run {
     pub(crate) fn new(run: u32, scheme: &str) -> Self {
-        Self { run, scheme: scheme.into(), spoilt: Vec::new(), outcome: None, samples: Vec::new() }
+        Self {
+            run,
+            scheme: scheme.into(),
+            spoilt: Vec::new(),
+            outcome: None,
+            samples: Vec::new(),
+            link: None,
+        }
     }
 
     pub(crate) fn is(&self, run: u32, scheme: &str) -> bool {
@@ -150,7 +172,7 @@ impl Run {
     }
 
     /// What it says of the scheme.
-    fn sound(&self) -> Option<&Outcome> {
+    pub(super) fn sound(&self) -> Option<&Outcome> {
         self.outcome.as_ref().filter(|_| self.spoilt.is_empty())
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a browser takes real time, and a thread reads what it says")]
 
+use super::link::Link;
 use super::outcome::{Outcome, Run, Sample};
 use super::{Setup, What};
 use crate::exit::{Exit, tell};
@@ -127,7 +128,9 @@ impl<'a> Session<'a> {
     /// Runs it to its end.
     pub(crate) fn run(&self, run: u32, server: &Server) -> Result<Run, Exit> {
         let profile = tempfile::tempdir().map_err(Exit::failed)?;
-        let mut child = self.command(server, profile.path()).spawn().map_err(Exit::failed)?;
+        let link_log = profile.path().join("down.log");
+        let began = Instant::now();
+        let mut child = self.command(server, profile.path(), &link_log).spawn().map_err(Exit::failed)?;
         let stderr = child.stderr.take().expect("it is piped");
         let sender = self.sender.clone();
         thread::spawn(move || {
@@ -140,6 +143,8 @@ impl<'a> Session<'a> {
         });
         let ends_at = Instant::now() + Duration::from_nanos(self.setup.duration.as_nanos()) + PATIENCE;
         let mut done = Run::new(run, &server.text());
+        // From the link's begin to the player's.
+        let mut before_s = None;
         let mut failure = String::from("the browser ended, and the page said nothing");
         loop {
             let line = match self.events.recv_timeout(ends_at.saturating_duration_since(Instant::now())) {
@@ -156,7 +161,10 @@ impl<'a> Session<'a> {
                 }
             };
             match said(&line) {
-                Some(Ok(Said::Sample(sample))) => done.samples.push(sample),
+                Some(Ok(Said::Sample(sample))) => {
+                    before_s.get_or_insert(began.elapsed().as_secs_f64() - sample.at_s);
+                    done.samples.push(sample);
+                }
                 Some(Ok(Said::End(outcome))) => {
                     done.ended(outcome);
                     // The browser ends with its standard input.
@@ -179,10 +187,13 @@ impl<'a> Session<'a> {
             let of_server = fs::read_to_string(self.server_log()).unwrap_or_default();
             return Err(Exit::failed(format!("{}: {failure}\n{of_server}", server.text())));
         }
+        if done.outcome.is_some() {
+            done.link = Some(Link::read(&link_log, before_s.unwrap_or(0.0), self.setup.duration)?);
+        }
         Ok(done)
     }
 
-    fn command(&self, server: &Server, profile: &Path) -> Command {
+    fn command(&self, server: &Server, profile: &Path, link_log: &Path) -> Command {
         let Setup { down, path, duration, what, .. } = self.setup;
         let (server, address) = match server {
             Server::Http3(scheme) => (self.http3(scheme), "https://$MAHIMAHI_BASE"),
@@ -203,7 +214,7 @@ impl<'a> Session<'a> {
         );
         let mut command = Command::new(&self.program);
         command.args(["shell", "--down", down]).args(path).args(["--server", &server, "--server-log"]);
-        command.arg(self.server_log());
+        command.arg(self.server_log()).arg("--down-log").arg(link_log);
         command.args(["--", "sh", "-c", &browser]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command
