@@ -10,10 +10,12 @@ mod session;
 mod site;
 
 use crate::conditions;
-use crate::exit::{Exit, print, tell};
+use crate::exit::{Exit, tell};
 use crate::free_folder::{first_free, numbered};
 use crate::interrupt::on_interrupt;
+use crate::present::{self, HeldAgainst, Shown};
 use cellcc_control::split_list;
+use cellcc_report::TableFormat;
 use cellcc_units::{Rate, Span};
 use outcome::Run;
 use serde::{Deserialize, Serialize};
@@ -69,6 +71,8 @@ pub(crate) struct Args {
     /// Go on with the runs of --out that are missing.
     #[arg(long, requires = "out")]
     resume: bool,
+    #[command(flatten, next_help_heading = "What is shown")]
+    shown: Shown,
 }
 
 /// What all runs have in common; --resume wants the same.
@@ -115,6 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
             None => What::Film,
         },
     };
+    args.shown.check()?;
     let out = folder(args, &setup)?;
     let site = site::make(&out.join("site"), &setup, args.clip.as_deref(), args.player.as_deref())?;
     let mut runs = finished(&out)?;
@@ -125,7 +130,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let plan = (1..=args.runs).flat_map(|run| servers.iter().map(move |server| (run, server)));
     let missing: Vec<_> =
         plan.filter(|(run, server)| !runs.iter().any(|done| done.is(*run, &server.text()))).collect();
-    tell(&format!(
+    let say = |line: &str| {
+        if !args.shown.quiet {
+            tell(line);
+        }
+    };
+    say(&format!(
         "{} runs, about {} min, in {}",
         missing.len(),
         session.minutes(missing.len()),
@@ -133,19 +143,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     ));
     for (run, server) in missing {
         let done = session.run(run, server)?;
-        tell(&done.line());
+        say(&done.line());
         append(&out.join(RUNS), &done)?;
         runs.push(done);
     }
-    print(&outcome::table(&runs)?)?;
-    if let Some(figure) = outcome::figure(&setup, &runs) {
-        let path = out.join("buffer.svg");
-        fs::write(&path, figure).map_err(|error| unwritten(&path, &error))?;
-        tell(&format!("wrote {}", path.display()));
-    }
-    let report = out.join(REPORT);
-    records::write(&report, &runs, &args.down, &args.path, args.duration)?;
-    tell(&format!("report: {}", crate::present::address(&report.join("report.html"))));
+    let report = records::write(&out.join(REPORT), &runs, &args.down, &args.path, args.duration)?;
+    present::results(&report, TableFormat::Table, HeldAgainst::ByPlan, &args.shown)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,13 +1,8 @@
-//! What came out of runs: numbers, their averages, a picture.
+//! What came out of a run.
 
 use super::link::Link;
-use super::{Setup, What};
-use crate::exit::Exit;
-use crate::grid;
-use cellcc_report::{Figure, Shape, TableFormat, TimeLine};
-use cellcc_statistics::{Average, Certainty, Kind, mean};
+use cellcc_statistics::mean;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Share of a film's pictures that a browser drops on a machine with time for it: 7 of 1500, rounded up (two processors, 640x360).
 const MOST_DROPPED: f64 = 0.01;
@@ -177,74 +172,8 @@ impl Run {
     }
 }
 
-/// The schemes in the order of their first runs, with their runs.
-fn by_scheme(runs: &[Run]) -> Vec<(&str, Vec<&Run>)> {
-    let mut all: Vec<(&str, Vec<&Run>)> = Vec::new();
-    for run in runs {
-        match all.iter_mut().find(|(scheme, _)| *scheme == run.scheme) {
-            Some((_, runs)) => runs.push(run),
-            None => all.push((&run.scheme, vec![run])),
-        }
-    }
-    all
-}
-
-/// A row a scheme: how many runs count and how many are spoilt, and means with their intervals.
-pub(crate) fn table(runs: &[Run]) -> Result<String, Exit> {
-    let Some(any) = runs.iter().find_map(Run::sound) else {
-        return Ok("no run is sound: each names above what has spoilt it\n".into());
-    };
-    let names: Vec<&str> = any.numbers().iter().map(|(name, ..)| *name).collect();
-    let header: Vec<&str> = ["scheme", "runs", "spoilt"].into_iter().chain(names).collect();
-    let rows = by_scheme(runs).into_iter().map(|(scheme, runs)| {
-        let sound: Vec<_> = runs.iter().filter_map(|run| run.sound()).map(Outcome::numbers).collect();
-        let spoilt = runs.len() - sound.len();
-        let mut row = vec![scheme.to_owned(), sound.len().to_string(), spoilt.to_string()];
-        row.extend((3..header.len()).map(|column| {
-            let values: Vec<f64> = sound.iter().filter_map(|numbers| numbers[column - 3].2).collect();
-            average(&values, any.numbers()[column - 3].1)
-        }));
-        row
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    grid::render(TableFormat::Table, &header, &rows, &[(); 0])
-}
-
-/// A mean and, of ten values and more, its 95 % interval.
-fn average(values: &[f64], decimals: usize) -> String {
-    let Some(average) = Average::of(Kind::Mean, values, (f64::NEG_INFINITY, f64::INFINITY)) else {
-        return text(None, decimals);
-    };
-    let value = text(Some(average.value), decimals);
-    match average.certainty {
-        Certainty::Interval { low, high } => format!("{value} ({low:.decimals$}–{high:.decimals$})"),
-        _ => value,
-    }
-}
-
 fn text(value: Option<f64>, decimals: usize) -> String {
     value.map_or("–".into(), |value| format!("{value:.decimals$}"))
-}
-
-/// How full the player's buffer was over time: a line a scheme, the mean of its runs. None where there is no film.
-pub(crate) fn figure(setup: &Setup, runs: &[Run]) -> Option<String> {
-    let lines: Vec<TimeLine> =
-        by_scheme(runs).into_iter().filter_map(|(scheme, runs)| line(scheme, &runs)).collect();
-    let title = format!("What the player had in stock, behind {}", setup.down);
-    (setup.what == What::Film && !lines.is_empty())
-        .then(|| Figure::over_time(&title, "Buffer, s", &lines).svg())
-}
-
-fn line(scheme: &str, runs: &[&Run]) -> Option<TimeLine> {
-    let mut seconds: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-    for sample in runs.iter().filter(|run| run.sound().is_some()).flat_map(|run| &run.samples) {
-        seconds.entry(sample.at_s as u64).or_default().push(sample.buffer_s);
-    }
-    let last = *seconds.keys().last()?;
-    let values =
-        (0..=last).map(|second| seconds.get(&second).and_then(|all| mean(all)).unwrap_or(f64::NAN) as f32);
-    let name = scheme.to_owned();
-    Some(TimeLine { name, shape: Shape::Line, start_s: 0.0, step_s: 1.0, values: values.collect() })
 }
 
 #[cfg(test)]
@@ -269,14 +198,6 @@ mod tests {
         let run = film("cubic", 1, 0.5, &[0.125, 0.125]);
         let Some(Outcome::Film(film)) = run.outcome else { panic!() };
         assert_eq!(film.qoe(), 1.0);
-    }
-
-    #[test]
-    fn a_table_leaves_spoilt_runs_out_and_has_intervals_of_ten_runs() {
-        let mut runs: Vec<Run> = (1..=10).map(|run| film("cubic", run, f64::from(run), &[])).collect();
-        runs.push(film("bbr", 1, 1.0, &[2.0]));
-        runs.push(Run { spoilt: vec!["the page did not end".into()], ..film("bbr", 2, 100.0, &[]) });
-        insta::assert_snapshot!(table(&runs).map_err(|_| ()).unwrap());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Runs as Records, in a folder that the report, `plot` and `export` take as any other.
+//! Runs as Records, in a folder that `report`, `plot` and `export` take as any other.
 
 use super::outcome::{Outcome, Run};
 use crate::conditions;
@@ -8,8 +8,7 @@ use cellcc_experiment::{
     BROWSER, Column, Distribution, Driver, FlowRecord, FlowSetup, Metrics, Offset, Plan, PlanFile,
     PlannedRun, Record, ResolveError, RunError, RunId, SCHEMA_VERSION, Scenario, Series, Source,
 };
-use cellcc_report::Report;
-use cellcc_runner::{Existing, OutputFolder, Results, Runner, SeriesDetail, traces};
+use cellcc_runner::{Existing, OutputFolder, Runner, SeriesDetail, traces};
 use cellcc_statistics::mean;
 use cellcc_units::{Span, Time};
 use cellcc_version::VERSION;
@@ -36,14 +35,14 @@ impl Driver for Ended<'_> {
     }
 }
 
-/// Writes the Records of all sound runs, and their report, into the folder.
+/// Writes the Records of all sound runs into the folder.
 pub(crate) fn write(
     folder: &Path,
     runs: &[Run],
     down: &str,
     path: &conditions::Flags<true>,
     duration: Span,
-) -> Result<(), Exit> {
+) -> Result<OutputFolder, Exit> {
     let file = shell::with_path(None, path)?;
     let planned = runs.iter().map(|run| scenario(run, down, &file, duration));
     let planned = planned.map(|scenario| PlannedRun { id: RunId::of(&scenario, VERSION), scenario });
@@ -63,15 +62,7 @@ pub(crate) fn write(
         scenario: String::new(),
     };
     runner.run(&plan, &Ended(runs), &(), &AtomicBool::new(false))?;
-    let Results { info, records } = Results::read(folder)?;
-    for file in Report::new(&info.title, &records, "").files() {
-        let path = folder.join(&file.name);
-        runner
-            .out
-            .write(&file.name, file.content.as_bytes())
-            .map_err(|error| super::unwritten(&path, &error))?;
-    }
-    Ok(())
+    Ok(runner.out)
 }
 
 fn scenario(run: &Run, down: &str, file: &PlanFile, duration: Span) -> Scenario {
@@ -182,6 +173,7 @@ fn series(run: &Run, bins: usize) -> Series {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_runner::Results;
     use clap::FromArgMatches;
 
     /// The format of `runs.jsonl`, and of one of a version that did not keep the link.
@@ -210,6 +202,5 @@ mod tests {
         assert!(buffer[0].is_nan() && buffer[1] == 4.5 && buffer[2].is_nan(), "{buffer:?}");
         assert_eq!(page.total.completion_time_s, Some(2.5));
         assert!(page.total.utilisation.is_nan(), "nobody has measured it");
-        assert!(folder.path().join("report.html").is_file());
     }
 }

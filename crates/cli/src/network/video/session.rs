@@ -44,6 +44,8 @@ pub(crate) enum Event {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Said {
+    /// It measures from now on.
+    Begin,
     Sample(Sample),
     End(Outcome),
     Failed(String),
@@ -143,8 +145,8 @@ impl<'a> Session<'a> {
         });
         let ends_at = Instant::now() + Duration::from_nanos(self.setup.duration.as_nanos()) + PATIENCE;
         let mut done = Run::new(run, &server.text());
-        // From the link's begin to the player's.
-        let mut before_s = None;
+        // From the link's begin to the page's.
+        let mut before_s = 0.0;
         let mut failure = String::from("the browser ended, and the page said nothing");
         loop {
             let line = match self.events.recv_timeout(ends_at.saturating_duration_since(Instant::now())) {
@@ -161,10 +163,8 @@ impl<'a> Session<'a> {
                 }
             };
             match said(&line) {
-                Some(Ok(Said::Sample(sample))) => {
-                    before_s.get_or_insert(began.elapsed().as_secs_f64() - sample.at_s);
-                    done.samples.push(sample);
-                }
+                Some(Ok(Said::Begin)) => before_s = began.elapsed().as_secs_f64(),
+                Some(Ok(Said::Sample(sample))) => done.samples.push(sample),
                 Some(Ok(Said::End(outcome))) => {
                     done.ended(outcome);
                     // The browser ends with its standard input.
@@ -188,7 +188,7 @@ impl<'a> Session<'a> {
             return Err(Exit::failed(format!("{}: {failure}\n{of_server}", server.text())));
         }
         if done.outcome.is_some() {
-            done.link = Some(Link::read(&link_log, before_s.unwrap_or(0.0), self.setup.duration)?);
+            done.link = Some(Link::read(&link_log, before_s, self.setup.duration)?);
         }
         Ok(done)
     }
