@@ -26,7 +26,7 @@ fn chromium() -> Option<&'static str> {
 /// As high as any page: a chart far from the window is not drawn.
 const HIGH: u32 = 12_000;
 
-/// Far longer than a page takes on a busy machine, in seconds. Once Chromium's virtual time stood still, and no processor was used.
+/// Far longer than a page takes on a busy machine, in seconds. Once Chromium printed its page, and did not end.
 const PATIENCE: &str = "120";
 
 /// The page as Chromium has it after its scripts ran; none: it did not end.
