@@ -32,7 +32,7 @@ def network(file):
 
 
 def field(line, name):
-    """Of an event or a decision: whole bytes, or nanoseconds; None where there is none."""
+    """The field of an event or a decision in bytes or nanoseconds; None if it is not known."""
     number, unit = re.search(rf" {name}=(-|[\d.]+)([a-zA-Z]*)", line).groups()
     return None if number == "-" else round(float(number) * UNITS[unit])
 

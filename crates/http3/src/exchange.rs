@@ -14,6 +14,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -27,11 +28,13 @@ const ALT_SVC_SECONDS: u32 = 3600;
 /// Answers a request. How many bytes of files were sent.
 pub(crate) async fn answer(
     request: RequestResolver<Adapter, Bytes>,
-    connection: Connection,
+    (connection, session): (Connection, Arc<Semaphore>),
     site: Arc<Site>,
 ) -> u64 {
     let Ok(Ok((request, mut stream))) = timeout(PATIENCE, request.resolve_request()).await else { return 0 };
-    if let Some(frames) = Frames::parse(&request).filter(|_| Frames::is_session(&request)) {
+    if let Some(frames) = Frames::parse(&request).filter(|_| Frames::is_session(&request))
+        && let Ok(_only_one) = session.try_acquire()
+    {
         return match stream.send_response(Frames::response()).await {
             Ok(()) => frames.serve(&connection, &mut stream).await,
             Err(_) => 0,

@@ -4,6 +4,7 @@ use crate::{Adapter, Site, exchange};
 use noq::{Connection, FrameStats};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, timeout};
 
@@ -19,6 +20,8 @@ const HEADER_BYTES: u64 = 1 << 14;
 const CONTROL_BYTES: u64 = 1 << 20;
 /// Requests of a connection; its client then makes another one. h3 remembers each that is given up before its header.
 const MAX_REQUESTS: u64 = 10_000;
+/// Sessions of WebTransport at once; more are refused.
+const SESSIONS: u64 = 1;
 /// As nginx's `send_timeout`.
 pub const SILENCE: Duration = Duration::from_secs(60);
 
@@ -42,7 +45,8 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
         .enable_webtransport(true)
         .enable_extended_connect(true)
         .enable_datagram(true)
-        .max_webtransport_sessions(1);
+        .max_webtransport_sessions(SESSIONS);
+    let session = Arc::new(Semaphore::new(SESSIONS as usize));
     // A client may let nobody open a stream, or send on one.
     let Ok(Ok(mut http)) = timeout(site.silence, builder.build(adapter)).await else { return served };
     let mut answers = JoinSet::new();
@@ -56,7 +60,8 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
             accepted = http.accept(), if answers.len() < MAX_REQUESTS_AT_ONCE as usize => match accepted {
                 Ok(Some(request)) => {
                     served.requests += 1;
-                    answers.spawn(exchange::answer(request, connection.clone(), Arc::clone(&site)));
+                    let place = (connection.clone(), Arc::clone(&session));
+                    answers.spawn(exchange::answer(request, place, Arc::clone(&site)));
                 }
                 Ok(None) | Err(_) => break,
             },

@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Get(Box<transfer::get::Args>),
     /// Upload over QUIC to `cellcc serve`, and report how it went.
     Put(Box<transfer::put::Args>),
-    /// Answer `cellcc get` and `cellcc put`.
+    /// Answer `cellcc get` and `cellcc put`, and curl and browsers by HTTP/3.
     Serve(Box<transfer::serve::Args>),
     /// Measure what schemes do to a film, a page or frames in Chromium, behind an emulated link.
     #[cfg(target_os = "linux")]

@@ -60,25 +60,26 @@ const title = async () => `${await byStreams()} ${await byDatagrams()}`;
 addEventListener('load', () => title().then((text) => document.title = text, (error) => document.title = error));
 </script>";
 
-/// The flags of Chromium that a server prints, and the address.
-fn printed(server: &mut Server) -> (Vec<String>, String) {
+/// Chromium with the page of a server, by the command that the server prints; None where it is not installed.
+fn opened(server: &mut Server) -> Option<Browser> {
     let mut lines = (&mut server.stdout).lines().map(Result::unwrap);
     let line = lines.find(|line| line.starts_with("try: chromium ")).unwrap();
     let mut words = line.split_whitespace().map(str::to_owned);
     let flags = words.clone().filter(|word| word.starts_with("--") && !word.contains("user-data-dir"));
-    (flags.collect(), words.next_back().unwrap())
+    let Some(mut browser) = Browser::with(&flags.collect::<Vec<_>>()) else {
+        skip("chromium is not installed (apt-get install chromium)");
+        return None;
+    };
+    browser.open(&words.next_back().unwrap(), 800);
+    browser.until("document.title !== 'start' && document.title !== ''");
+    Some(browser)
 }
 
 #[test]
 fn a_page_in_chromium_receives_frames_by_webtransport_on_streams_and_in_datagrams() {
     let mut server = Server::start(&["--http", ".", "--scheme", "tide"]);
     fs::write(server.folder.path().join("index.html"), FRAMES).unwrap();
-    let (flags, address) = printed(&mut server);
-    let Some(mut browser) = Browser::with(&flags) else {
-        return skip("chromium is not installed (apt-get install chromium)");
-    };
-    browser.open(&address, 800);
-    browser.until("document.title !== 'start' && document.title !== ''");
+    let Some(mut browser) = opened(&mut server) else { return };
     assert_eq!(browser.value("document.title"), json!("true true"));
     drop(browser);
     server.end();
@@ -92,12 +93,7 @@ fn the_command_that_a_server_prints_opens_its_page_in_chromium_by_http_3() {
     write("index.html", PAGE.as_bytes());
     write("picture.svg", b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"50\" height=\"40\"/>");
     write("film.bin", &content);
-    let (flags, address) = printed(&mut server);
-    let Some(mut browser) = Browser::with(&flags) else {
-        return skip("chromium is not installed (apt-get install chromium)");
-    };
-    browser.open(&address, 800);
-    browser.until("document.title !== 'start' && document.title !== ''");
+    let Some(mut browser) = opened(&mut server) else { return };
     assert_eq!(browser.value("document.title"), json!("true true 206 true 5000000 50"));
     drop(browser);
     let log = server.end();

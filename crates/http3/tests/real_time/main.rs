@@ -90,10 +90,12 @@ async fn a_page_that_takes_no_frame_of_its_session_is_left() {
     let mut asking = asking(Method::CONNECT);
     *asking.uri_mut() = "https://localhost/frames?bytes=5000&per_second=240".parse().unwrap();
     asking.extensions_mut().insert(Protocol::WEB_TRANSPORT);
-    let mut session = sender.send_request(asking).await.unwrap();
+    let mut session = sender.send_request(asking.clone()).await.unwrap();
     assert_eq!(session.recv_response().await.unwrap().status(), 200);
+    let mut second = sender.send_request(asking).await.unwrap();
+    assert_eq!(second.recv_response().await.unwrap().status(), 405, "one at once");
     let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
-    assert_eq!(served, Served { requests: 1, bytes: 0 });
+    assert_eq!(served, Served { requests: 2, bytes: 0 });
     connection.closed().await;
 }
 

@@ -20,7 +20,10 @@ const OPPORTUNITY: u64 = 1500;
 pub(crate) struct Link {
     /// From the link's begin, which is that of its trace, to the page's.
     pub(super) before_s: f64,
+    /// From there to the last packet, in tenths.
+    time_s: f64,
     queueing_p95_ms: Option<u64>,
+    /// The last one may be a part of a second.
     seconds: Vec<Second>,
 }
 
@@ -72,7 +75,13 @@ impl Link {
             std::iter::repeat_n(Bin::default(), missing).chain(digest.bins.iter().copied()).collect();
         let seconds =
             bins.chunks(BINS_PER_SECOND).map(|bins| bins.iter().fold(Second::default(), Second::with));
-        Ok(Self { before_s, queueing_p95_ms: digest.queueing_delay_p95_ms(), seconds: seconds.collect() })
+        let time_s = bins.len() as f64 / BINS_PER_SECOND as f64;
+        Ok(Self {
+            before_s,
+            time_s,
+            queueing_p95_ms: digest.queueing_delay_p95_ms(),
+            seconds: seconds.collect(),
+        })
     }
 
     /// Of all that passed. Delays are in whole milliseconds, as in the log.
@@ -84,7 +93,7 @@ impl Link {
             sum(|second| second.dropped_packets as f64),
         );
         let departed = sum(|second| second.departed_packets as f64);
-        let throughput_mbit_s = carried / self.seconds.len().max(1) as f64;
+        let throughput_mbit_s = if self.time_s > 0.0 { carried / self.time_s } else { 0.0 };
         let mean = (departed > 0.0).then(|| sum(|second| second.delay_sum_ms as f64) / departed);
         let p95 = self.queueing_p95_ms.map(|delay| delay as f64);
         let power =

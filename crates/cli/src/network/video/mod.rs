@@ -29,7 +29,7 @@ use std::sync::mpsc;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Schemes take turns, each run from the same moment of the trace. Runs that the machine has spoilt are marked, and left out of
-averages. Interrupt it and go on with --resume.
+averages. After an interrupt --resume goes on; with more --runs it adds some.
 
 Needs chromium, for a film dash.js and, without --clip, ffmpeg, which makes one, and for tcp: nginx.
 
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// Runs of each scheme; with fewer than ten there are no intervals.
     #[arg(long, default_value_t = 10, value_name = "COUNT")]
     runs: u32,
-    /// How long each run lasts.
+    /// How long each run lasts; with --page, at most what of it is measured.
     #[arg(long, short, default_value = "2min", value_name = "TIME")]
     duration: Span,
     /// Load a page of 100 pictures, 2 MB in all, instead.
@@ -81,8 +81,6 @@ pub(crate) struct Setup {
     down: String,
     /// The path's flags, as `cellcc shell` takes them.
     path: Vec<String>,
-    /// Without the link.
-    rtt: Span,
     duration: Span,
     what: What,
 }
@@ -111,7 +109,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let setup = Setup {
         down: args.down.clone(),
         path: args.path.words(),
-        rtt: args.path.0.get("path.rtt").and_then(|rtt| rtt.as_str()?.parse().ok()).unwrap_or_default(),
         duration: args.duration,
         what: match args.frames {
             Some(rate) => What::Frames(rate),

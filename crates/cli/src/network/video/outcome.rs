@@ -3,6 +3,7 @@
 use super::link::Link;
 use cellcc_statistics::mean;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Share of a film's pictures that a browser drops on a machine with time for it: 7 of 1500, rounded up (two processors, 640x360).
 const MOST_DROPPED: f64 = 0.01;
@@ -18,7 +19,6 @@ pub(crate) struct Run {
     /// One a second, of a film.
     pub(crate) samples: Vec<Sample>,
     /// What passed the link to the browser meanwhile.
-    #[serde(default)]
     pub(crate) link: Option<Link>,
 }
 
@@ -30,7 +30,6 @@ pub(crate) struct Sample {
     /// How much more could be shown without the network.
     pub(super) buffer_s: f64,
     /// The rate of the segment that is shown; none: nothing is.
-    #[serde(default)]
     pub(super) rate_mbit_s: Option<f64>,
 }
 
@@ -104,28 +103,32 @@ impl Film {
     }
 }
 
-impl Outcome {
-    /// Its numbers, each with its name and how many decimals it has.
-    fn numbers(&self) -> Vec<(&'static str, usize, Option<f64>)> {
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Film(film) => vec![
-                ("startup, s", 2, film.startup_s),
-                ("Mbit/s", 2, mean(&film.segments_mbit_s)),
-                ("stalls", 1, Some(film.stalls() as f64)),
-                ("stalled, s", 2, Some(film.stalled_s())),
-                ("switches", 1, Some(film.switches() as f64)),
-                ("QoE", 2, Some(film.qoe())),
-                ("dropped, %", 2, Some(100.0 * film.frames_dropped / film.frames.max(1.0))),
-            ],
-            Self::Page(page) => {
-                vec![("document, s", 2, Some(page.content_s)), ("all pictures, s", 2, Some(page.load_s))]
+            Self::Film(film) => {
+                match film.startup_s {
+                    Some(startup_s) => write!(f, "first picture after {startup_s:.2} s")?,
+                    None => write!(f, "no picture")?,
+                }
+                let (rate, stalled_s) = (mean(&film.segments_mbit_s).unwrap_or(0.0), film.stalled_s());
+                write!(
+                    f,
+                    ", {rate:.2} Mbit/s, stalls: {} ({stalled_s:.2} s), QoE {:.2}",
+                    film.stalls(),
+                    film.qoe()
+                )
             }
-            Self::Frames(frames) => vec![
-                ("frames", 0, Some(frames.frames)),
-                ("delay p50, ms", 1, Some(frames.delay_p50_ms)),
-                ("p95", 1, Some(frames.delay_p95_ms)),
-                ("p99", 1, Some(frames.delay_p99_ms)),
-            ],
+            Self::Page(page) => {
+                write!(f, "document after {:.2} s, all pictures {:.2} s", page.content_s, page.load_s)
+            }
+            Self::Frames(frames) => {
+                let Frames { frames, delay_p50_ms, delay_p95_ms, delay_p99_ms } = frames;
+                write!(
+                    f,
+                    "{frames} frames, delay p50 {delay_p50_ms:.1} ms, p95 {delay_p95_ms:.1}, p99 {delay_p99_ms:.1}"
+                )
+            }
         }
     }
 }
@@ -148,10 +151,9 @@ impl Run {
 
     /// The run in a line.
     pub(crate) fn line(&self) -> String {
-        let numbers = self.outcome.iter().flat_map(Outcome::numbers);
-        let numbers = numbers.map(|(name, decimals, value)| format!("{name} {}", text(value, decimals)));
         let spoilt = self.spoilt.iter().map(|cause| format!("spoilt: {cause}"));
-        format!("{}, run {}: {}", self.scheme, self.run, numbers.chain(spoilt).collect::<Vec<_>>().join("; "))
+        let parts: Vec<String> = self.outcome.iter().map(Outcome::to_string).chain(spoilt).collect();
+        format!("{}, run {}: {}", self.scheme, self.run, parts.join("; "))
     }
 
     /// With what came out. A browser that has no time for pictures says nothing of the network.
@@ -170,10 +172,6 @@ impl Run {
     pub(super) fn sound(&self) -> Option<&Outcome> {
         self.outcome.as_ref().filter(|_| self.spoilt.is_empty())
     }
-}
-
-fn text(value: Option<f64>, decimals: usize) -> String {
-    value.map_or("–".into(), |value| format!("{value:.decimals$}"))
 }
 
 #[cfg(test)]
@@ -206,6 +204,6 @@ mod tests {
             spoilt: vec!["3 packets were lost in front of the link".into()],
             ..film("tide", 2, 1.0, &[2.0])
         };
-        insta::assert_snapshot!(run.line(), @"tide, run 2: startup, s 1.00; Mbit/s 2.75; stalls 1.0; stalled, s 2.00; switches 2.0; QoE -2.50; dropped, % 0.50; spoilt: 3 packets were lost in front of the link");
+        insta::assert_snapshot!(run.line(), @"tide, run 2: first picture after 1.00 s, 2.75 Mbit/s, stalls: 1 (2.00 s), QoE -2.50; spoilt: 3 packets were lost in front of the link");
     }
 }

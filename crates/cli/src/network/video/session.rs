@@ -8,12 +8,13 @@ use super::{Setup, What};
 use crate::exit::{Exit, tell};
 use crate::network::transfer::serve::kept_identity;
 use cellcc_control::Scheme;
+use cellcc_experiment::Source;
 use serde::Deserialize;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -132,18 +133,8 @@ impl<'a> Session<'a> {
         let profile = tempfile::tempdir().map_err(Exit::failed)?;
         let link_log = profile.path().join("down.log");
         let began = Instant::now();
-        let mut child = self.command(server, profile.path(), &link_log).spawn().map_err(Exit::failed)?;
-        let stderr = child.stderr.take().expect("it is piped");
-        let sender = self.sender.clone();
-        thread::spawn(move || {
-            // Chromium's own lines may hold anything.
-            let lines = BufReader::new(stderr).split(b'\n').map_while(Result::ok);
-            for line in lines {
-                let _ = sender.send(Event::Line(String::from_utf8_lossy(&line).into_owned()));
-            }
-            let _ = sender.send(Event::Closed);
-        });
-        let ends_at = Instant::now() + Duration::from_nanos(self.setup.duration.as_nanos()) + PATIENCE;
+        let mut child = self.begin(server, profile.path(), &link_log)?;
+        let mut ends_at = began + Duration::from_nanos(self.setup.duration.as_nanos()) + PATIENCE;
         let mut done = Run::new(run, &server.text());
         // From the link's begin to the page's.
         let mut before_s = 0.0;
@@ -157,23 +148,18 @@ impl<'a> Session<'a> {
                     return Err(Exit::Interrupted);
                 }
                 Err(RecvTimeoutError::Timeout) => {
+                    done.spoilt.push("the page or the browser did not end".into());
                     let _ = child.kill();
-                    done.spoilt.push("the page did not end".into());
-                    break;
+                    // What it says until it is gone must not reach the next run.
+                    ends_at += PATIENCE;
+                    continue;
                 }
             };
             match said(&line) {
                 Some(Ok(Said::Begin)) => before_s = began.elapsed().as_secs_f64(),
                 Some(Ok(Said::Sample(sample))) => done.samples.push(sample),
-                Some(Ok(Said::End(outcome))) => {
-                    done.ended(outcome);
-                    // The browser ends with its standard input.
-                    drop(child.stdin.take());
-                }
-                Some(Ok(Said::Failed(cause))) => {
-                    done.spoilt.push(cause);
-                    drop(child.stdin.take());
-                }
+                Some(Ok(Said::End(outcome))) => done.ended(outcome),
+                Some(Ok(Said::Failed(cause))) => done.spoilt.push(cause),
                 Some(Err(error)) => return Err(Exit::failed(format!("what the page says: {error}"))),
                 None => match line.split_once(": ") {
                     Some(("warning", cause)) => done.spoilt.push(cause.into()),
@@ -181,16 +167,34 @@ impl<'a> Session<'a> {
                     _ => {}
                 },
             }
+            if done.outcome.is_some() || !done.spoilt.is_empty() {
+                // The browser ends with its standard input.
+                drop(child.stdin.take());
+            }
         }
         let _ = child.wait();
-        if done.outcome.is_none() && done.spoilt.is_empty() {
+        if done.outcome.is_some() {
+            done.link = Some(Link::read(&link_log, before_s, self.setup.duration)?);
+        } else if done.spoilt.is_empty() {
             let of_server = fs::read_to_string(self.server_log()).unwrap_or_default();
             return Err(Exit::failed(format!("{}: {failure}\n{of_server}", server.text())));
         }
-        if done.outcome.is_some() {
-            done.link = Some(Link::read(&link_log, before_s, self.setup.duration)?);
-        }
         Ok(done)
+    }
+
+    /// Starts all programs; what they say on standard error becomes events.
+    fn begin(&self, server: &Server, profile: &Path, link_log: &Path) -> Result<Child, Exit> {
+        let mut child = self.command(server, profile, link_log).spawn().map_err(Exit::failed)?;
+        let stderr = child.stderr.take().expect("it is piped");
+        let sender = self.sender.clone();
+        thread::spawn(move || {
+            // Chromium's own lines may hold anything.
+            for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+                let _ = sender.send(Event::Line(String::from_utf8_lossy(&line).into_owned()));
+            }
+            let _ = sender.send(Event::Closed);
+        });
+        Ok(child)
     }
 
     fn command(&self, server: &Server, profile: &Path, link_log: &Path) -> Command {
@@ -201,8 +205,10 @@ impl<'a> Session<'a> {
         };
         let query = match what {
             What::Film | What::Page => String::new(),
-            // 60 frames a second are the server's own choice.
-            What::Frames(rate) => format!("&bytes={}", rate.as_bytes_per_sec() / 60),
+            What::Frames(rate) => {
+                let per_second = Source::FRAMES_PER_SECOND;
+                format!("&bytes={}&per_second={per_second}", rate.as_bytes_per_sec() / per_second)
+            }
         };
         let browser = format!(
             "{} {FLAGS} --user-data-dir={} --origin-to-force-quic-on=$MAHIMAHI_BASE:443 \
@@ -226,7 +232,8 @@ impl<'a> Session<'a> {
     }
 
     fn http3(&self, scheme: &Scheme) -> String {
-        let Setup { down, rtt, .. } = self.setup;
+        let Setup { down, path, .. } = self.setup;
+        let rtt = path.iter().find_map(|flag| flag.strip_prefix("--rtt=")).unwrap_or("0ms");
         let advice = match scheme.advice_request() {
             Some(_) => format!(" --advice {} --advice-rtt {rtt}", quoted(format!("causal:{down}"))),
             None => String::new(),

@@ -157,16 +157,14 @@ fn ffmpeg(seconds: u64) -> Command {
 mod tests {
     use super::*;
 
+    fn setup(what: What) -> Setup {
+        Setup { down: "lte-drive".into(), path: Vec::new(), duration: Span::ZERO, what }
+    }
+
     #[test]
     fn a_page_has_a_hundred_pictures_of_two_megabytes() {
         let folder = tempfile::tempdir().unwrap();
-        let setup = Setup {
-            down: "lte-drive".into(),
-            path: vec![],
-            rtt: Span::ZERO,
-            duration: Span::ZERO,
-            what: What::Page,
-        };
+        let setup = setup(What::Page);
         make(folder.path(), &setup, None, None).map_err(|_| ()).unwrap();
         let index = fs::read_to_string(folder.path().join("index.html")).unwrap();
         let pictures: Vec<u64> = (0..PICTURES)
@@ -182,13 +180,7 @@ mod tests {
     #[test]
     fn a_film_without_its_player_or_manifest_is_refused_with_the_way_to_get_it() {
         let folder = tempfile::tempdir().unwrap();
-        let setup = Setup {
-            down: "lte-drive".into(),
-            path: vec![],
-            rtt: Span::ZERO,
-            duration: Span::ZERO,
-            what: What::Film,
-        };
+        let setup = setup(What::Film);
         let error = make(folder.path(), &setup, None, None).unwrap_err();
         assert!(error.text().contains("npm pack dashjs"), "{}", error.text());
         let player = folder.path().join("player.js");
