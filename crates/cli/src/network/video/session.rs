@@ -147,6 +147,9 @@ impl<'a> Session<'a> {
                     tell("interrupted; go on with --resume, the same flags and --out");
                     return Err(Exit::Interrupted);
                 }
+                Err(RecvTimeoutError::Timeout) if matches!(child.try_wait(), Ok(Some(_))) => {
+                    return Err(Exit::failed("the browser does not end, though what has started it is gone"));
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     done.spoilt.push("the page or the browser did not end".into());
                     let _ = child.kill();
