@@ -29,7 +29,7 @@ use std::sync::mpsc;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Schemes take turns, each run from the same moment of the trace. Runs that the machine has spoilt are marked, and left out of
-averages. After an interrupt --resume goes on; with more --runs it adds some.
+averages. After an interrupt --resume goes on; it runs spoilt runs again, and with more --runs it adds some.
 
 Needs chromium, for a film dash.js and, without --clip, ffmpeg, which makes one, and for tcp: nginx.
 
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// The output folder [default: the first free one of cellcc-out/video, video-2, ...].
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Go on with the runs of --out that are missing.
+    /// Go on with the runs of --out that are missing or spoilt.
     #[arg(long, requires = "out")]
     resume: bool,
     #[command(flatten, next_help_heading = "What is shown")]
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     args.shown.check()?;
     let out = folder(args, &setup)?;
     let site = site::make(&out.join("site"), &setup, args.clip.as_deref(), args.player.as_deref())?;
-    let mut runs = finished(&out)?;
+    let mut runs = sound(&out)?;
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
     on_interrupt(move || _ = interrupts.send(Event::Interrupted))?;
@@ -174,12 +174,13 @@ fn folder(args: &Args, setup: &Setup) -> Result<PathBuf, Exit> {
     Ok(folder)
 }
 
-/// The runs that ended earlier.
-fn finished(out: &Path) -> Result<Vec<Run>, Exit> {
+/// The runs that ended earlier, but for those that the machine has spoilt.
+fn sound(out: &Path) -> Result<Vec<Run>, Exit> {
     let text = fs::read_to_string(out.join(RUNS)).unwrap_or_default();
     // The last line is not whole where the machine stopped in the middle of it.
     let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-    lines.map(|line| serde_json::from_str(line).map_err(Exit::input)).collect()
+    let runs: Result<Vec<Run>, _> = lines.map(serde_json::from_str).collect();
+    Ok(runs.map_err(Exit::input)?.into_iter().filter(|run| run.sound().is_some()).collect())
 }
 
 fn append(path: &Path, run: &Run) -> Result<(), Exit> {

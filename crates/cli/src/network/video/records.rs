@@ -203,4 +203,13 @@ mod tests {
         assert_eq!(page.total.completion_time_s, Some(2.5));
         assert!(page.total.utilisation.is_nan(), "nobody has measured it");
     }
+
+    #[test]
+    fn a_spoilt_run_and_one_that_is_not_whole_are_run_again() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(super::super::RUNS), format!("{RUNS}\n{{\"run\":3")).unwrap();
+        let Ok(runs) = super::super::sound(folder.path()) else { panic!("not read") };
+        let runs: Vec<_> = runs.iter().map(|run| (run.run, run.scheme.as_str())).collect();
+        assert_eq!(runs, [(1, "cubic"), (1, "tcp:cubic")]);
+    }
 }
