@@ -141,8 +141,8 @@ pub(crate) const QUEUEING_P95: usize = 5;
 pub(crate) static COLUMNS: [Column; 33] = [
     column(["utilisation"; 2], "Utilisation", "", SHARE, utilisation).gain().where_known(),
     column(["throughput", "throughput_mbit_s"], "Throughput", "Mbit/s", AT_LEAST_ZERO, throughput).gain(),
-    time!("rtt", "RTT", "mean, ms", rtt_mean_ms),
-    time!("rtt-p95", "RTT", "p95, ms", rtt_p95_ms),
+    time!("rtt", "RTT", "mean, ms", rtt_mean_ms).where_known(),
+    time!("rtt-p95", "RTT", "p95, ms", rtt_p95_ms).where_known(),
     time!("queueing", "Queueing", "mean, ms", queueing_delay_mean_ms),
     time!("queueing-p95", "Queueing", "p95, ms", queueing_delay_p95_ms),
     column(["loss", "loss_ratio"], "Loss", "%", PERCENT, |run| Some(run.total.loss_ratio * 100.0)),
