@@ -2,7 +2,7 @@
 
 use crate::answer::{self, Answer, Facts};
 use crate::frames::Frames;
-use crate::{Adapter, Site, Stream};
+use crate::{Adapter, PIECE_BYTES, Site, Stream, read_piece};
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
@@ -10,7 +10,6 @@ use http::header::ALT_SVC;
 use http::{HeaderValue, Method, Request, StatusCode};
 use noq::Connection;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -18,8 +17,6 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// Read at once: with 100 requests at once, 6.4 MB of a connection are on their way between disk and noq.
-const PIECE_BYTES: u64 = 1 << 16;
 /// A client may be this late with its header, and with its end.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long clients may remember the port.
@@ -104,8 +101,8 @@ async fn send(
 ) -> (u64, Result<(), Failure>) {
     let mut at = body.start;
     while at < body.end {
-        let length = PIECE_BYTES.min(body.end - at);
-        let read = spawn_blocking(move || read(&mut file, at, length).map(|piece| (file, piece)));
+        let length = (body.end - at).min(PIECE_BYTES.into());
+        let read = spawn_blocking(move || read_piece(&file, &[], at, length).map(|piece| (file, piece)));
         let Ok(Ok((same, piece))) = read.await else { return (at - body.start, Err(Failure::File)) };
         file = same;
         if let Err(error) = stream.send_data(piece).await {
@@ -114,13 +111,6 @@ async fn send(
         at += length;
     }
     (at - body.start, Ok(()))
-}
-
-fn read(file: &mut File, at: u64, length: u64) -> io::Result<Bytes> {
-    let mut piece = vec![0; length as usize];
-    file.seek(SeekFrom::Start(at))?;
-    file.read_exact(&mut piece)?;
-    Ok(piece.into())
 }
 
 /// A client whose request is not read to its end is asked to stop, which some take for a failure.
