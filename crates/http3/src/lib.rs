@@ -29,8 +29,7 @@ use std::time::Duration;
 /// The application protocol (RFC 9114, section 3.1).
 pub const ALPN: &[u8] = b"h3";
 
-/// Of a file, read at once: 64 kB take a sixth more of the server's time. With 100 requests at once, 26 MB of a connection are on
-/// their way between disk and noq.
+/// Of a file, read at once; a transfer with 16 streams has 4 MB on their way between disk and network.
 pub const PIECE_BYTES: u32 = 1 << 18;
 
 /// Opens the file of this name, if there is one that may be had.
@@ -55,9 +54,8 @@ impl fmt::Debug for Site {
 /// These bytes, and after them so many of a file.
 pub fn read_piece(mut file: &File, header: &[u8], at: u64, length: u64) -> io::Result<Bytes> {
     let mut piece = vec![0; header.len() + length as usize];
-    let (begin, rest) = piece.split_at_mut(header.len());
-    begin.copy_from_slice(header);
+    piece[..header.len()].copy_from_slice(header);
     file.seek(SeekFrom::Start(at))?;
-    file.read_exact(rest)?;
+    file.read_exact(&mut piece[header.len()..])?;
     Ok(piece.into())
 }
