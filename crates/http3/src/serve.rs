@@ -47,6 +47,7 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
         .enable_datagram(true)
         .max_webtransport_sessions(SESSIONS);
     let session = Arc::new(Semaphore::new(SESSIONS as usize));
+    let large = Arc::new(Semaphore::new(exchange::LARGE_PIECES));
     // A client may let nobody open a stream, or send on one.
     let Ok(Ok(mut http)) = timeout(site.silence, builder.build(adapter)).await else { return served };
     let mut answers = JoinSet::new();
@@ -60,7 +61,7 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
             accepted = http.accept(), if answers.len() < MAX_REQUESTS_AT_ONCE as usize => match accepted {
                 Ok(Some(request)) => {
                     served.requests += 1;
-                    let place = (connection.clone(), Arc::clone(&session));
+                    let place = (connection.clone(), Arc::clone(&session), Arc::clone(&large));
                     answers.spawn(exchange::answer(request, place, Arc::clone(&site)));
                 }
                 Ok(None) | Err(_) => break,

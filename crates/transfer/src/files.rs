@@ -5,14 +5,13 @@
 
 use crate::TransferError;
 use bytes::Bytes as Data;
+pub(crate) use cellcc_http3::PIECE_BYTES;
+use cellcc_http3::read_piece;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::NamedTempFile;
-
-/// Largest piece: with 16 streams, 4 MB are on their way between disk and network.
-pub(crate) const PIECE_BYTES: u32 = 1 << 18;
 
 /// Bytes before the data of a piece.
 pub(crate) const PIECE_HEADER_BYTES: usize = 12;
@@ -53,13 +52,8 @@ impl SharedFile {
     pub(crate) async fn read_piece(&self, offset: u64, length: u32) -> Result<Data, TransferError> {
         let this = self.clone();
         let read = move || {
-            let mut piece = vec![0; PIECE_HEADER_BYTES + length as usize];
-            piece[..8].copy_from_slice(&offset.to_be_bytes());
-            piece[8..PIECE_HEADER_BYTES].copy_from_slice(&length.to_be_bytes());
-            let mut file = this.lock();
-            file.seek(SeekFrom::Start(offset))?;
-            file.read_exact(&mut piece[PIECE_HEADER_BYTES..])?;
-            Ok(piece.into())
+            let header = [&offset.to_be_bytes()[..], &length.to_be_bytes()].concat();
+            read_piece(&this.lock(), &header, offset, length.into())
         };
         self.blocking("read", read).await
     }
