@@ -172,8 +172,8 @@ impl EcnMap {
         } else if arrived.ect0 > sent.ect0 {
             L4s::Remarked
         } else if sent.not_ect > MOST_PROBES {
-            // Before any ECT(1) left noq can have missed its ECT(0) alone: a peer that maps counts as it should.
-            if sent.ect1 == 0 { L4s::Bleached } else { L4s::GivenUp }
+            // Where noq finds it out first, its Not-ECT under way hides that of the path; but ECT(1) is missing.
+            if 2 * (arrived.ect1 + arrived.ce) <= sent.ect1 { L4s::Bleached } else { L4s::GivenUp }
         } else {
             L4s::On
         }
