@@ -134,6 +134,8 @@ fn metric_columns<'a>(metrics: impl Iterator<Item = &'a Metrics> + Clone) -> Vec
         lost_packets: counts,
         loss_ratio: numbers,
         marking_ratio: numbers,
+        p_base_mean: numbers,
+        classic_starvation_s: numbers,
         retransmitted_packets: counts,
         sent_acks: counts,
         power: numbers,

@@ -56,6 +56,9 @@ pub struct FlowRecord {
     /// From its start until it keeps to its fair share among other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence_time_s: Option<f64>,
+    /// Of an L4S scheme over QUIC, what the receiver's counts say of ECT(1) on the path: `ok`, `bleached`, `re-marked` or `unknown`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ecn_validation: Option<String>,
 }
 
 /// What ran a Record in real time, and how well it kept up.

@@ -65,6 +65,8 @@ pub struct FlowOutcome {
     pub frames: Option<(u64, f64)>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,
+    /// What the receiver's counts say of ECT(1) on the path.
+    pub ecn_validation: Option<&'static str>,
     /// Packets that the receiver read from its socket.
     pub received_packets: u64,
 }

@@ -91,7 +91,7 @@ impl<P: Packet> AqmLink<P> {
 
     pub(crate) fn counters(&mut self, now: Time) -> QueueCounters {
         self.advance(now);
-        QueueCounters { average: self.queue.average(), ..self.meter.counters(now, self.queue.bytes()) }
+        self.queue.counters(now, &self.meter)
     }
 
     pub(crate) fn capacity(&self) -> &Arc<Capacity> {

@@ -158,9 +158,8 @@ impl<P: Packet> Cell<P> {
     /// Where there is no such user.
     pub fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
         self.advance(now);
-        let user = &self.users[user];
-        let average = user.queue.average();
-        QueueCounters { average, ..user.meter.counters(slot_start(self.slot), user.queue.bytes()) }
+        let user = &mut self.users[user];
+        user.queue.counters(slot_start(self.slot), &user.meter)
     }
 
     /// What `user` could have carried after `from` and not later than `to`, alone in the cell.

@@ -171,7 +171,7 @@ impl<P: Packet> DropTailLink<P> {
             served: self.served,
             busy: self.busy + self.last_departure.min(now).since(self.busy_since),
             backlog: self.queued(),
-            average: None,
+            ..QueueCounters::default()
         }
     }
 

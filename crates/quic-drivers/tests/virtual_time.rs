@@ -390,6 +390,8 @@ fn prague_in_quic_uses_the_link_with_a_short_queue_as_in_the_simulator() {
         let ratio = quic.total.throughput_mbit_s / sim.total.throughput_mbit_s;
         assert!((0.95..1.05).contains(&ratio), "{table}");
         assert!(!quic.notes.iter().any(|note| note.contains("ECT(1)")), "{:?}", quic.notes);
+        let validation = [&quic, &sim].map(|record| record.flows[0].ecn_validation.as_deref());
+        assert_eq!(validation, [Some("ok"), None]);
     }
     insta::assert_snapshot!(table);
 }

@@ -70,7 +70,7 @@ const PACKET_SIGNALS: &str =
 
 /// A scheme of L4S: its packets carry ECT(1).
 pub(crate) fn is_l4s(scheme: &Scheme) -> bool {
-    scheme.info().needs.ecn_counts && scheme.build(&ANY).ecn() == Ecn::Ect1
+    scheme.build(&ANY).ecn() == Ecn::Ect1
 }
 
 /// What the scheme with its arguments needs and QUIC cannot do, over sockets that map ECN codepoints.
@@ -121,10 +121,12 @@ impl Congestion {
     /// # Errors
     /// The scheme needs something that noq cannot do.
     pub fn new(scheme: Scheme) -> Result<Self, CongestionError> {
-        if is_l4s(&scheme) && !scheme.info().needs.arrivals {
-            return Err(CongestionError::Unmet { scheme: scheme.text().into(), unmet: ECT1 });
+        let congestion = Self::over_mapping_sockets(scheme)?;
+        if is_l4s(&congestion.0.scheme) {
+            let scheme = congestion.0.scheme.text().into();
+            return Err(CongestionError::Unmet { scheme, unmet: ECT1 });
         }
-        Self::over_mapping_sockets(scheme)
+        Ok(congestion)
     }
 
     /// The same for connections whose sockets map ECN codepoints at both ends: L4S runs as well.

@@ -74,6 +74,17 @@ impl L4s {
     pub fn is_missing(self) -> bool {
         matches!(self, Self::Bleached | Self::Remarked | Self::GivenUp | Self::Unanswered)
     }
+
+    /// What the receiver's counts say of the path, in a word; nothing where the scheme sends no ECT(1).
+    pub fn validation(self) -> Option<&'static str> {
+        match self {
+            Self::NotNeeded => None,
+            Self::On => Some("ok"),
+            Self::Bleached => Some("bleached"),
+            Self::Remarked => Some("re-marked"),
+            Self::Asked | Self::GivenUp | Self::Unanswered => Some("unknown"),
+        }
+    }
 }
 
 impl fmt::Display for L4s {
@@ -161,7 +172,8 @@ impl EcnMap {
         } else if arrived.ect0 > sent.ect0 {
             L4s::Remarked
         } else if sent.not_ect > MOST_PROBES {
-            L4s::GivenUp
+            // Where noq finds it out first, its Not-ECT under way hides that of the path; but ECT(1) is missing.
+            if 2 * (arrived.ect1 + arrived.ce) <= sent.ect1 { L4s::Bleached } else { L4s::GivenUp }
         } else {
             L4s::On
         }

@@ -279,6 +279,7 @@ mod tests {
             queueing_delay: Distribution::default(),
             rtt: Distribution::default(),
             convergence_time_s: None,
+            ecn_validation: None,
         }
     }
 

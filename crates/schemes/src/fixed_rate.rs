@@ -7,7 +7,7 @@
 //!
 //! It has one state. Source: none needed; a constant bit rate source without feedback.
 
-use cellcc_control::{Ack, Context, Controller, Limits, Loss, Needs, Parameter, SchemeInfo, kind};
+use cellcc_control::{Ack, Context, Controller, Ecn, Limits, Loss, Needs, Parameter, SchemeInfo, kind};
 use cellcc_units::{Rate, Span};
 use std::sync::Arc;
 
@@ -21,17 +21,27 @@ const RATE: Parameter<kind::Rate> = Parameter::new(
     "the rate at which packets leave, headers included",
     "a round number",
 );
+const ECT1: Parameter<kind::Switch> = Parameter::new(
+    "ect1",
+    kind::Switch,
+    false,
+    "packets carry ECT(1), although marks change nothing: what L4S queues must withstand",
+    "RFC 9332, section 4.2",
+);
 
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "fixed-rate".into(),
         summary: "a pacing rate that never changes".into(),
         source: "a constant bit rate source".into(),
-        parameters: vec![RATE.into()],
+        parameters: vec![RATE.into(), ECT1.into()],
         presets: Vec::new(),
         shows: Vec::new(),
         needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(FixedRate::new(arguments.get(&RATE), context))),
+        build: Arc::new(|arguments, context| {
+            let ecn = if arguments.get(&ECT1) { Ecn::Ect1 } else { Ecn::NotEct };
+            Box::new(FixedRate { ecn, ..FixedRate::new(arguments.get(&RATE), context) })
+        }),
     }
 }
 
@@ -39,17 +49,22 @@ pub(super) fn scheme() -> SchemeInfo {
 #[derive(Debug, Clone)]
 pub struct FixedRate {
     limits: Limits,
+    ecn: Ecn,
 }
 
 impl FixedRate {
     /// Packets at `rate`.
     pub fn new(rate: Rate, context: &Context) -> Self {
         let window = rate.bytes_in(WINDOW_SPAN).max(context.packet * 10);
-        Self { limits: Limits::paced(window, rate, context.packet) }
+        Self { limits: Limits::paced(window, rate, context.packet), ecn: Ecn::NotEct }
     }
 }
 
 impl Controller for FixedRate {
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
     fn on_ack(&mut self, _ack: &Ack<'_>) {}
 
     fn on_loss(&mut self, _loss: &Loss<'_>) {}

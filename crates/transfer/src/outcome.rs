@@ -105,6 +105,7 @@ impl Outcome {
             queueing_delay: Distribution::default(),
             rtt: sent.rtt.clone(),
             convergence_time_s: None,
+            ecn_validation: None,
         }
     }
 

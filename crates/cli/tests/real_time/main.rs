@@ -18,6 +18,8 @@ mod assist_page;
 mod browser;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod cell;
+#[cfg(target_os = "linux")]
+mod codepoints;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod host_counters;
 #[cfg(target_os = "linux")]

@@ -66,6 +66,8 @@ impl<B: TcpBackend> Driver for KernelDriver<B> {
             frames: conversation.frames(),
             media: None,
             delay_target_ms: None,
+            dual: run.dual(setup.user),
+            ecn_validation: None,
         });
         let notes = notes(scenario, &run.outcome.sent, &run.report);
         Ok(run.record(scenario, NAME, flows.collect(), notes))

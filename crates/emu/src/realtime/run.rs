@@ -7,7 +7,7 @@ use crate::path::Stages;
 use crate::queue_counts::QueueCounts;
 use crate::topology::{Servers, Topology, TopologySpec, User};
 use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario, UserQueues};
-use cellcc_link::Capacities;
+use cellcc_link::{Capacities, DualCounters};
 use cellcc_units::{Span, Time};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -56,6 +56,7 @@ pub(crate) struct Run<T: Workload> {
     /// How well the emulator kept up.
     pub(crate) report: SelfReport,
     capacities: Capacities,
+    queues: Arc<QueueCounts>,
 }
 
 /// Runs flows over `stages`. `granularity` is that of the emulation; `delay` is the longest one-way delay to the
@@ -80,15 +81,20 @@ pub(super) fn run<T: Workload>(
     let spec = EmulationSpec { up, down, granularity, receive_offload, taps, queue_counts };
     let emulation = Emulation::start(topology, spec)?;
     let until = Time::ZERO + scenario.duration + delay + LATECOMERS;
-    let running = Running { clock: emulation.clock(), queues, until };
+    let running = Running { clock: emulation.clock(), queues: Arc::clone(&queues) as _, until };
     let outcome = workload.run(endpoints, running);
     // Stopping the emulation drops the taps: only then has the meter seen everything.
     let report = emulation.stop();
     let flows = watch.finish();
-    Ok(Run { flows, outcome: outcome?, report: report?, capacities })
+    Ok(Run { flows, outcome: outcome?, report: report?, capacities, queues })
 }
 
 impl<T: Workload> Run<T> {
+    /// What a user's DualPI2 counted on the way of the data.
+    pub(crate) fn dual(&self, user: usize) -> Option<DualCounters> {
+        self.queues.dual(user)
+    }
+
     /// The Record of `driver`, from the flows as measured.
     pub(crate) fn record(
         &self,

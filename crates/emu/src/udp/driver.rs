@@ -53,6 +53,8 @@ impl<P: UdpBackend> Driver for UdpDriver<P> {
                 frames: ends.frames,
                 media: None,
                 delay_target_ms: ends.delay_target_ms,
+                dual: run.dual(setup.user),
+                ecn_validation: ends.ecn_validation,
             }
         });
         let lost = pairs().enumerate().filter_map(|(index, (flow, ends))| lost_in_socket(index, flow, ends));

@@ -1,7 +1,7 @@
 //! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
 
 use crate::{Column, Fairness, FlowMeter, MediaOutcome, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
-use cellcc_link::Capacities;
+use cellcc_link::{Capacities, DualCounters};
 use cellcc_units::{Bytes, Span, Time};
 
 /// A flow as its driver measured it.
@@ -23,6 +23,10 @@ pub struct MeasuredFlow<'a> {
     pub media: Option<MediaOutcome>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,
+    /// What its user's queue counted after the warm-up, where that is DualPI2.
+    pub dual: Option<DualCounters>,
+    /// See [`FlowRecord`](crate::FlowRecord::ecn_validation).
+    pub ecn_validation: Option<&'static str>,
 }
 
 impl Scenario {
@@ -75,6 +79,8 @@ impl Record {
         let by_second: Vec<_> = flows.iter().map(|flow| flow.meter.bytes_by_second()).collect();
         for (flow, metrics) in flows.into_iter().zip(metrics) {
             flow.meter.append_to(&mut record, flow.scheme, metrics);
+            let last = record.flows.last_mut().expect("just appended");
+            last.ecn_validation = flow.ecn_validation.map(String::from);
         }
         record.share(&Fairness::new(&by_second, &active), &active);
         record
@@ -133,6 +139,7 @@ impl MeasuredFlow<'_> {
         if let Some(media) = self.media {
             metrics.set_media(&media);
         }
+        metrics.set_dual(self.dual);
         metrics.d3 = self.delay_target_ms.zip(metrics.rtt_mean_ms).map(|(target, rtt)| rtt / target);
         metrics
     }
@@ -164,6 +171,7 @@ fn total(
             delivered.as_f64() / offered_to(user).as_f64().max(1.0)
         })
         .sum();
+    metrics.set_dual(flows.first().and_then(|flow| flow.dual));
     metrics
 }
 

@@ -258,6 +258,7 @@ impl FlowMeter {
             queueing_delay: self.queueing,
             rtt: self.rtt,
             convergence_time_s: None,
+            ecn_validation: None,
         });
     }
 

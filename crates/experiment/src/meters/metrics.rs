@@ -1,7 +1,8 @@
 //! The scalars of a Record. Every name ends in its unit; the definitions are those of docs/metrics.md.
 
 use crate::{Distribution, MediaOutcome, Summary};
-use cellcc_units::{Bytes, Span};
+use cellcc_link::DualCounters;
+use cellcc_units::{Bytes, Span, Time};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// The scalars of one flow, or of all flows of a run together. A value that does not exist (the RTT of a flow that got
@@ -39,6 +40,12 @@ pub struct Metrics {
     /// Packets that arrived with a mark / packets that arrived; null where none was marked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking_ratio: Option<f64>,
+    /// DualPI2's base probability p', mean over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_base_mean: Option<f64>,
+    /// Seconds in which classic packets waited throughout and got less than a twentieth of what left DualPI2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classic_starvation_s: Option<f64>,
     /// Packets that carried data sent before.
     pub retransmitted_packets: u64,
     /// Acknowledgements that the receiver sent; null where nobody counted them.
@@ -100,6 +107,13 @@ impl Metrics {
         if !offered.is_zero() {
             self.utilisation = delivered.as_f64() / offered.as_f64();
         }
+    }
+
+    /// Fills in what DualPI2 counted.
+    pub(crate) fn set_dual(&mut self, dual: Option<DualCounters>) {
+        let Some(DualCounters { until, base, starved }) = dual else { return };
+        self.p_base_mean = Some(base.as_secs_f64() / until.since(Time::ZERO).as_secs_f64());
+        self.classic_starvation_s = Some(starved.as_secs_f64());
     }
 
     /// Fills in what the viewer of an adaptive stream saw.

@@ -62,6 +62,11 @@ pub trait Ends: Sized {
         None
     }
 
+    /// What the receiver's counts say of ECT(1) on the path, of an L4S scheme's end that asks for them.
+    fn ecn_validation(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What the scheme allows now.
     fn limits(&self) -> Limits;
 

@@ -8,7 +8,7 @@ use crate::assistance::TracedPath;
 use crate::{MeasuredFlow, PathLinks, Record, RunError, Scenario, Watch};
 use cellcc_assist::{Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
-use cellcc_link::{Capacities, Capacity, Packet, Poll, QueueCounters};
+use cellcc_link::{Capacities, Capacity, DualCounters, Packet, Poll, QueueCounters};
 use cellcc_units::{Bytes, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,6 +29,8 @@ pub struct Run<E: Ends> {
     wakes: Wakes,
     now: Time,
     end: Time,
+    /// What each user's DualPI2 had counted when the warm-up ended.
+    dual_before: Vec<DualCounters>,
     /// When the warm-up ends; never, once it has.
     warm_up_ends_at: Time,
     bins: usize,
@@ -63,6 +65,7 @@ impl<E: Ends> Run<E> {
             wakes: Wakes::new(),
             now: Time::ZERO,
             end,
+            dual_before: vec![DualCounters::default(); capacities.forward.len()],
             warm_up_ends_at,
             bins: 0,
             bin_ends_at: Time::ZERO + bin,
@@ -179,6 +182,9 @@ impl<E: Ends> Run<E> {
         if self.warm_up_ends_at <= self.now {
             let at = std::mem::replace(&mut self.warm_up_ends_at, Time::NEVER);
             self.flows.iter_mut().for_each(|flow| flow.side.meter.end_warm_up(at));
+            for (user, before) in self.dual_before.iter_mut().enumerate() {
+                *before = self.path.forward.counters(at, user).dual.unwrap_or_default();
+            }
         }
         self.mark_at = self.bin_ends_at.min(self.warm_up_ends_at);
     }
@@ -275,7 +281,7 @@ impl<E: Ends> Run<E> {
     }
 
     fn user_state(&mut self, now: Time, user: usize) -> UserState {
-        let QueueCounters { served, busy, backlog, average: _ } = self.path.forward.counters(now, user);
+        let QueueCounters { served, busy, backlog, .. } = self.path.forward.counters(now, user);
         let sending = self.flows.iter().filter(|flow| flow.side.user == user && flow.is_active(now));
         let flows = active_flows(now, sending.map(|flow| flow.side.last_sent_at));
         let others: BTreeSet<usize> =
@@ -322,6 +328,10 @@ impl<E: Ends> Run<E> {
                 return Err(RunError::stopped(self.now));
             }
         }
+        let counted = |(user, before): (usize, &DualCounters)| {
+            Some(self.path.forward.counters(self.end, user).dual?.since(*before))
+        };
+        let dual: Vec<_> = self.dual_before.iter().enumerate().map(counted).collect();
         self.count_departed();
         let mut notes: Vec<String> = Vec::new();
         let mut measured = Vec::new();
@@ -343,6 +353,8 @@ impl<E: Ends> Run<E> {
                 frames: flow.ends.frames(active.1),
                 media: flow.ends.media(active.1),
                 delay_target_ms: observed.delay_target_ms,
+                dual: dual[flow.side.user],
+                ecn_validation: flow.ends.ecn_validation(),
             });
         }
         Ok(Record::of_flows(&self.scenario, self.driver, measured, &self.capacities, notes))

@@ -116,10 +116,10 @@ fn a_base_station_knows_what_it_served_and_how_long_something_waited() {
     let mut link = link(twelve_megabit(), "unlimited", "10ms", 0.0);
     offer(&mut link, millis(5), 2);
     let served = |bytes, busy, backlog| QueueCounters {
-        average: None,
         served: Bytes::new(bytes),
         busy: Span::from_millis(busy),
         backlog: Bytes::new(backlog),
+        ..QueueCounters::default()
     };
     assert_eq!(link.counters(millis(6)), served(1500, 1, 1500));
     assert_eq!(link.counters(millis(9)), served(3000, 2, 0));

@@ -13,6 +13,31 @@ pub struct QueueCounters {
     pub backlog: Bytes,
     /// RED's average length, which its thresholds are compared with; `None` for other disciplines.
     pub average: Option<Bytes>,
+    /// DualPI2's; `None` for other disciplines.
+    pub dual: Option<DualCounters>,
+}
+
+/// What DualPI2 counts since time zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DualCounters {
+    /// Up to when.
+    pub until: Time,
+    /// The base probability, added up over time.
+    pub base: Span,
+    /// Whole seconds in which a classic packet waited throughout and the classic queue got less than a twentieth of the bytes.
+    pub starved: Span,
+}
+
+impl DualCounters {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            until: Time::ZERO + self.until.since(earlier.until),
+            base: self.base.saturating_sub(earlier.base),
+            starved: self.starved.saturating_sub(earlier.starved),
+        }
+    }
 }
 
 /// Counts for one queue. A busy period lasts from the packet that finds the queue empty to the departure that leaves
@@ -50,6 +75,6 @@ impl QueueMeter {
     /// The counters at `now`, with `backlog` in the queue.
     pub(crate) fn counters(&self, now: Time, backlog: Bytes) -> QueueCounters {
         let present = self.busy_since.map_or(Span::ZERO, |since| now.since(since));
-        QueueCounters { served: self.served, busy: self.busy + present, backlog, average: None }
+        QueueCounters { served: self.served, busy: self.busy + present, backlog, ..QueueCounters::default() }
     }
 }

@@ -14,11 +14,12 @@
 
 use super::text::{Part, Value, above_zero, part};
 use super::waiting::Waiting;
-use super::{Backlog, Discipline, QueuedPacket};
+use super::{Backlog, Discipline, DualCounters, QueueCounters, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::loss::Loss;
 use crate::packet::{DropReason, Dropped, Packet};
 use cellcc_units::{Bytes, Ecn, QueueLimit, Ratio, Span, Time};
+use starvation::Starvation;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -177,12 +178,14 @@ pub(crate) struct DualQueue<P> {
     classic: Backlog<P>,
     /// p', and the delay at the update before.
     base: f64,
+    base_over_time: Span,
     delay_before: Span,
     /// [`Time::NEVER`] while nothing is going on.
     next_update: Time,
     /// Bytes that C may send before L, by their weights; L's turn while it is not positive.
     credit: f64,
     chance: Loss,
+    starvation: Starvation,
 }
 
 impl<P: Packet> DualQueue<P> {
@@ -194,10 +197,12 @@ impl<P: Packet> DualQueue<P> {
             found: VecDeque::new(),
             classic: Backlog::default(),
             base: 0.0,
+            base_over_time: Span::ZERO,
             delay_before: Span::ZERO,
             next_update: Time::NEVER,
             credit: 0.0,
             chance: Loss::new(Ratio::ZERO, seed ^ STREAM),
+            starvation: Starvation::default(),
         };
         Self { credit: queue.first_credit(), ..queue }
     }
@@ -222,9 +227,11 @@ impl<P: Packet> DualQueue<P> {
 
     /// Updates the probability up to `now`, each time by the heads that waited then.
     fn update_until(&mut self, now: Time) {
+        self.starvation.advance(now, self.classic.len() > 0);
         let oldest = self.oldest();
         while self.next_update <= now && self.next_update < Time::NEVER {
             let delay = oldest.map_or(Span::ZERO, |since| self.next_update.since(since));
+            self.base_over_time += self.settings.update.mul_f64(self.base);
             self.update(delay);
             let at_rest = oldest.is_none() && self.base == 0.0;
             self.next_update = if at_rest { Time::NEVER } else { self.next_update + self.settings.update };
@@ -289,6 +296,7 @@ impl<P: Packet> DualQueue<P> {
 
     /// A packet of this size leaves one of the queues.
     fn charge(&mut self, low: bool, size: Bytes) {
+        self.starvation.on_left(low, size);
         let weight = self.settings.weight.get();
         match (self.low.len(), self.classic.len()) {
             (0, 0) => self.credit = self.first_credit(),
@@ -350,7 +358,14 @@ impl<P: Packet> Waiting<P> for DualQueue<P> {
     fn bytes(&self) -> Bytes {
         self.low.bytes() + self.classic.bytes()
     }
+
+    fn add_counters(&mut self, now: Time, to: &mut QueueCounters) {
+        self.update_until(now);
+        let (base, starved) = (self.base_over_time, self.starvation.starved());
+        to.dual = Some(DualCounters { until: now, base, starved });
+    }
 }
 
+mod starvation;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! One queue for all packets, served in order of arrival.
 
 use super::waiting::Waiting;
-use super::{Backlog, QueuedPacket};
+use super::{Backlog, QueueCounters, QueuedPacket};
 use crate::packet::{DropReason, Dropped, Packet};
 use cellcc_units::{Bytes, Time};
 
@@ -95,7 +95,7 @@ impl<P: Packet, D: FifoDiscipline<P>> Waiting<P> for Fifo<P, D> {
         self.backlog.bytes()
     }
 
-    fn average(&self) -> Option<Bytes> {
-        self.discipline.average()
+    fn add_counters(&mut self, _: Time, to: &mut QueueCounters) {
+        to.average = self.discipline.average();
     }
 }

@@ -1,6 +1,6 @@
 //! A queue with its discipline.
 
-use super::{AnyWaiting, Queue, QueuedPacket};
+use super::{AnyWaiting, Queue, QueueCounters, QueueMeter, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::packet::{DropReason, Dropped, Packet};
 use cellcc_units::{Bytes, QueueLimit, Time};
@@ -35,10 +35,8 @@ pub(crate) trait Waiting<P: Packet> {
 
     fn bytes(&self) -> Bytes;
 
-    /// RED's average length.
-    fn average(&self) -> Option<Bytes> {
-        None
-    }
+    /// Adds what this discipline counts of itself.
+    fn add_counters(&mut self, _now: Time, _to: &mut QueueCounters) {}
 }
 
 /// A queue: the packet in service, and those that wait.
@@ -124,9 +122,11 @@ impl<P: Packet> AqmQueue<P> {
         self.waiting_bytes() + self.in_service.unwrap_or(Bytes::ZERO)
     }
 
-    /// RED's average length.
-    pub(crate) fn average(&self) -> Option<Bytes> {
-        self.waiting.get().average()
+    /// The counters at `now`, those of `meter` among them.
+    pub(crate) fn counters(&mut self, now: Time, meter: &QueueMeter) -> QueueCounters {
+        let mut counters = meter.counters(now, self.bytes());
+        self.waiting.get_mut().add_counters(now, &mut counters);
+        counters
     }
 
     /// Bytes that are not in service yet.

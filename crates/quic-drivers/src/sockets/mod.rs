@@ -142,6 +142,7 @@ fn conclude(
             completed_at: sent.completed_at,
             frames: received.frames,
             delay_target_ms: sent.delay_target_ms,
+            ecn_validation: sent.ecn_validation,
             received_packets: received.packets,
         });
     }

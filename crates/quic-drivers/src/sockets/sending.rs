@@ -38,6 +38,8 @@ pub(super) struct Sent {
     pub(super) meter: FlowMeter,
     pub(super) completed_at: Option<Time>,
     pub(super) delay_target_ms: Option<f64>,
+    /// What the receiver's counts say of ECT(1) on the path.
+    pub(super) ecn_validation: Option<&'static str>,
     /// The scheme's notes.
     pub(super) notes: Vec<String>,
 }
@@ -51,6 +53,7 @@ impl Sender {
             meter: FlowMeter::new(plan.endpoint.series_bin),
             completed_at: None,
             delay_target_ms: None,
+            ecn_validation: None,
             notes: Vec::new(),
         };
         let codepoints = Codepoints::default();
@@ -86,6 +89,7 @@ impl Sender {
         let component = attached.peer_component();
         sent.notes.extend(component.is_missing().then(|| component.to_string()));
         let l4s = attached.l4s();
+        sent.ecn_validation = l4s.validation();
         sent.notes.extend(l4s.is_missing().then(|| l4s.to_string()));
         plan.clock.sleep_until(plan.until).await;
         Ok(sent)

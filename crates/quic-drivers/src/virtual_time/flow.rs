@@ -254,6 +254,10 @@ impl Ends for QuicEnds {
         self.streams.frames(end)
     }
 
+    fn ecn_validation(&self) -> Option<&'static str> {
+        self.sender_signaling.l4s().validation()
+    }
+
     fn limits(&self) -> Limits {
         self.control.limits_and_lost().0
     }

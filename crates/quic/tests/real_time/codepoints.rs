@@ -158,7 +158,7 @@ fn a_path_that_erases_or_rewrites_ect1_and_a_peer_that_maps_nothing_end_ecn() {
     let rewrites: Path = |_, ecn| ecn.map(|_| EcnCodepoint::Ect0);
     let keeps: Path = |_, ecn| ecn;
     let cases =
-        [(erases, true, L4s::GivenUp), (rewrites, true, L4s::Remarked), (keeps, false, L4s::Unanswered)];
+        [(erases, true, L4s::Bleached), (rewrites, true, L4s::Remarked), (keeps, false, L4s::Unanswered)];
     for (path, client_maps, expected) in cases {
         in_real_time(
             async || prague_over(path, client_maps).await,

@@ -50,6 +50,7 @@ impl Driver for Fake {
             queueing_delay: Distribution::default(),
             rtt: Distribution::default(),
             convergence_time_s: None,
+            ecn_validation: None,
         };
         let curve = Curve {
             time_s: 1.0,

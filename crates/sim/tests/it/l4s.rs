@@ -108,6 +108,21 @@ fn two_packets_of_pragues_window_are_marked_in_a_round_trip_and_none_of_cubics()
     assert_eq!(cubic.marking_ratio, None);
 }
 
+/// Classic packets are dropped with p'², which swings, so that its mean is above the square of the mean.
+#[test]
+fn what_dualpi2_drops_of_cubic_is_a_little_above_the_square_of_its_base_probability() {
+    let record = through_dualpi2("4*prague+4*cubic", 50, 40);
+    let (base, lost) = (record.total.p_base_mean.expect("DualPI2's"), record.flows[4].metrics.loss_ratio);
+    assert!((1.0..1.5).contains(&(lost / (base * base))), "{lost} at {base}");
+    assert_eq!(record.total.classic_starvation_s, Some(0.0));
+    let total = |queue: &str| {
+        let with = |file: &mut cellcc_experiment::PlanFile| file.path.queue = queue.parse().expect("a queue");
+        compare(&["cubic"], "rate=10Mbit/s", with).remove(1).total
+    };
+    assert_eq!(total("ran").p_base_mean, None);
+    assert!(total("dualpi2").p_base_mean.is_some_and(|base| base > 0.0));
+}
+
 /// Use, and the p95 of the queueing delay in ms, of Prague on an embedded link whose rate changes.
 fn on_a_changing_link(link: &str, queue: &str) -> (f64, f64) {
     let records = compare(&["prague"], link, |file| {

@@ -105,6 +105,7 @@ fn record(run: &Run, outcome: &Outcome, scenario: &Scenario) -> Record {
         queueing_delay: Distribution::default(),
         rtt: Distribution::default(),
         convergence_time_s: None,
+        ecn_validation: None,
     };
     let before = run.link.iter().filter(|link| link.before_s > 0.0).map(|link| {
         format!(

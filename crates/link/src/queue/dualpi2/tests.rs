@@ -129,3 +129,30 @@ fn settings_are_read_as_they_are_written() {
         assert!(wrong.parse::<Queue>().is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_second_starves_classic_traffic_where_it_waits_throughout_and_gets_less_than_a_twentieth() {
+    let starved = |weight: f64| {
+        let unsignalled = DualPi2 { alpha: 1e-9, beta: 1e-9, ..DualPi2::DEFAULT };
+        let mut queue = queue(DualPi2 { weight: Ratio::new(weight), ..unsignalled });
+        (0..4000).for_each(|_| push(&mut queue, 0, Ecn::Ect1));
+        (0..100).for_each(|_| push(&mut queue, 500_000, Ecn::Ect0));
+        // Until 3.5 s, and then an outage.
+        (0..300).for_each(|number| assert!(queue.next(at_micros(10_000 * number + 500_000)).is_some()));
+        let mut counters = QueueCounters::default();
+        queue.add_counters(at_micros(9_000_000), &mut counters);
+        counters.dual.expect("DualPI2's").starved
+    };
+    assert_eq!(starved(0.03), Span::from_secs(3), "neither the second in which it came nor the outage's");
+    assert_eq!(starved(0.1), Span::ZERO);
+}
+
+#[test]
+fn the_base_probability_is_added_up_over_time() {
+    let mut queue = queue(DualPi2::RFC);
+    push(&mut queue, 0, Ecn::Ect1);
+    let mut counters = QueueCounters::default();
+    queue.add_counters(at_micros(45_000), &mut counters);
+    // p' is 0, 0.045 and 0.09225 before the updates at 15, 30 and 45 ms.
+    assert_eq!(counters.dual.expect("DualPI2's").base, Span::from_nanos(2_058_750));
+}

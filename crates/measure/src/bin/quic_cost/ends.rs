@@ -2,15 +2,19 @@
 
 use crate::stock;
 use bytes::Bytes;
-use cellcc_quic::Congestion;
+use cellcc_quic::ecn_socket::Codepoints;
 use cellcc_quic::receive_thread::endpoint;
+use cellcc_quic::{Congestion, attach_mapping_receiver};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig, VarInt};
+use noq::{
+    ClientConfig, Connection, Endpoint, EndpointConfig, Runtime, ServerConfig, TokioRuntime, TransportConfig,
+    VarInt,
+};
 use rustix::time::{ClockId, clock_gettime};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -48,6 +52,48 @@ impl Carried {
     }
 }
 
+/// The sockets of both ends.
+#[derive(Clone)]
+enum Sockets {
+    /// With a thread of its own to receive.
+    WithThread,
+    /// noq's.
+    Own,
+    /// The same, which map ECN codepoints: the sender's and the receiver's.
+    Mapping([Codepoints; 2]),
+}
+
+impl Sockets {
+    /// `unmapped/SCHEME` and `mapped/SCHEME` name the last two.
+    fn named(text: &str) -> (Self, String) {
+        match text.split_once('/') {
+            Some(("unmapped", scheme)) => (Self::Own, scheme.into()),
+            Some(("mapped", scheme)) => (Self::Mapping(Default::default()), scheme.into()),
+            _ => (Self::WithThread, text.into()),
+        }
+    }
+
+    fn open(&self, address: SocketAddr, server: Option<ServerConfig>) -> Endpoint {
+        let runtime: Arc<dyn Runtime> = match self {
+            Self::WithThread => return endpoint(address, server).unwrap(),
+            Self::Own => Arc::new(TokioRuntime),
+            Self::Mapping(codepoints) => {
+                codepoints[usize::from(server.is_none())].runtime(Arc::new(TokioRuntime))
+            }
+        };
+        Endpoint::new(EndpointConfig::default(), server, UdpSocket::bind(address).unwrap(), runtime).unwrap()
+    }
+
+    fn congestion(&self, scheme: &str) -> Option<Congestion> {
+        match self {
+            Self::Mapping(_) => {
+                Congestion::over_mapping_sockets(cellcc_schemes::registry().parse(scheme).ok()?).ok()
+            }
+            _ => Congestion::named(scheme).ok(),
+        }
+    }
+}
+
 struct Received {
     payload: u64,
     on_link: u64,
@@ -63,17 +109,18 @@ struct SentTotals {
 
 /// One transfer over loopback.
 pub(crate) fn carry(scheme: &str, time: Duration) -> Carried {
-    let scheme = scheme.to_owned();
+    let (sockets, scheme) = Sockets::named(scheme);
+    let theirs = sockets.clone();
     let (address_to, address_from) = channel();
     let sender = std::thread::spawn(move || {
         runtime().block_on(async {
-            let endpoint = listen(&scheme, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+            let endpoint = listen(&theirs, &scheme, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
             address_to.send(endpoint.local_addr().unwrap()).unwrap();
-            send_to_first(&endpoint, &scheme).await
+            send_to_first(&theirs, &endpoint, &scheme).await
         })
     });
     let address = address_from.recv().unwrap();
-    let received = runtime().block_on(receive(address, time));
+    let received = runtime().block_on(receive(&sockets, address, time));
     let sent = sender.join().unwrap();
     Carried {
         payload: received.payload,
@@ -87,8 +134,9 @@ pub(crate) fn carry(scheme: &str, time: Duration) -> Carried {
 /// Sends to one client, until that closes.
 pub(crate) fn serve(scheme: &str) {
     runtime().block_on(async {
-        let endpoint = listen(scheme, SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)));
-        let sent = send_to_first(&endpoint, scheme).await;
+        let sockets = Sockets::WithThread;
+        let endpoint = listen(&sockets, scheme, SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT)));
+        let sent = send_to_first(&sockets, &endpoint, scheme).await;
         let per_packet = sent.cpu.as_secs_f64() * 1e6 / sent.packets.max(1) as f64;
         let quantum = sent.send_quantum.map_or_else(String::new, |bytes| format!("  quantum {bytes}"));
         println!("{scheme:30} {:9} packets  {per_packet:6.3} us/packet{quantum}", sent.packets);
@@ -97,7 +145,7 @@ pub(crate) fn serve(scheme: &str) {
 
 /// Receives for some time.
 pub(crate) fn fetch(address: SocketAddr, time: Duration) {
-    let received = runtime().block_on(receive(address, time));
+    let received = runtime().block_on(receive(&Sockets::WithThread, address, time));
     let mbit_s = received.on_link as f64 * 8e-6 / received.time.as_secs_f64();
     println!("{mbit_s:30.3} Mbit/s on the link");
 }
@@ -113,7 +161,7 @@ fn transport() -> TransportConfig {
     transport
 }
 
-fn listen(scheme: &str, address: SocketAddr) -> Endpoint {
+fn listen(sockets: &Sockets, scheme: &str, address: SocketAddr) -> Endpoint {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert);
     let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -126,17 +174,22 @@ fn listen(scheme: &str, address: SocketAddr) -> Endpoint {
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
     let mut transport = transport();
     if !stock::install(scheme, &mut transport) {
-        Congestion::named(scheme).unwrap_or_else(|error| panic!("{error}")).install(&mut transport);
+        sockets
+            .congestion(scheme)
+            .unwrap_or_else(|| panic!("`{scheme}` cannot run here"))
+            .install(&mut transport);
     }
     config.transport_config(Arc::new(transport));
     // For noq's CUBIC as well: a fixed window overflows the buffer of a usual socket, and that is no cost of the adapter.
-    endpoint(address, Some(config)).unwrap()
+    sockets.open(address, Some(config))
 }
 
-async fn send_to_first(endpoint: &Endpoint, scheme: &str) -> SentTotals {
+async fn send_to_first(sockets: &Sockets, endpoint: &Endpoint, scheme: &str) -> SentTotals {
     let connection = endpoint.accept().await.unwrap().await.unwrap();
-    let congestion = Congestion::named(scheme).ok();
-    let attached = congestion.and_then(|congestion| congestion.attach(&connection));
+    let attached = sockets.congestion(scheme).and_then(|congestion| match sockets {
+        Sockets::Mapping(codepoints) => congestion.attach_mapping(&connection, &codepoints[0]),
+        _ => congestion.attach(&connection),
+    });
     let cpu_before = cpu();
     let streams = (0..STREAMS).map(|_| tokio::spawn(send_endlessly(connection.clone())));
     let streams: Vec<_> = streams.collect();
@@ -156,8 +209,8 @@ async fn send_endlessly(connection: Connection) {
     while stream.write_chunk(chunk.clone()).await.is_ok() {}
 }
 
-async fn receive(address: SocketAddr, time: Duration) -> Received {
-    let endpoint = endpoint(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), None).unwrap();
+async fn receive(sockets: &Sockets, address: SocketAddr, time: Duration) -> Received {
+    let endpoint = sockets.open(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), None);
     let mut tls =
         rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -169,6 +222,12 @@ async fn receive(address: SocketAddr, time: Duration) -> Received {
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
     config.transport_config(Arc::new(transport()));
     let connection = endpoint.connect_with(config, address, "localhost").unwrap().await.unwrap();
+    let _mapping = match sockets {
+        Sockets::Mapping(codepoints) => {
+            Some(attach_mapping_receiver(&connection, cellcc_schemes::registry(), &codepoints[1]))
+        }
+        _ => None,
+    };
     // The first second is the scheme's start.
     tokio::spawn(discard_all(connection.clone()));
     tokio::time::sleep(Duration::from_secs(1)).await;

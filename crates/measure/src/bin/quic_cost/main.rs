@@ -3,6 +3,7 @@
 //! | argument | what is measured |
 //! |---|---|
 //! | `loopback` | goodput over loopback: noq's CUBIC, ours, a fixed window; medians of interleaved rounds |
+//! | `mapping` | what it costs a sender that its socket maps ECN codepoints, packets with ECT(1): interleaved pairs |
 //! | `rate` | IP bytes at the receiver against the rate that a scheme sets, 1 Mbit/s to 1 Gbit/s |
 //! | `serve SCHEME` and `fetch ADDRESS SECONDS` | processor time per packet of one transfer over any link, such as an emulated one |
 //!
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["loopback"] => loopback(),
+        ["mapping"] => mapping(),
         ["rate"] => rates(),
         ["serve", scheme] => serve(scheme),
         ["fetch", address, seconds] => match (address.parse(), seconds.parse()) {
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    println!("arguments: loopback | rate | serve SCHEME | fetch ADDRESS:PORT SECONDS");
+    println!("arguments: loopback | mapping | rate | serve SCHEME | fetch ADDRESS:PORT SECONDS");
     ExitCode::from(2)
 }
 
@@ -65,6 +67,22 @@ fn loopback() {
         let cpu = median(results[index].iter().map(Carried::cpu_us_per_packet));
         println!("{what:30} {goodput:6.2} Gbit/s  {ratio:5.3} (+-{error:5.3}) of stock  {cpu:5.2} us/packet");
     }
+}
+
+fn mapping() {
+    let cpu = |scheme: &str| carry(scheme, LOOPBACK_TIME).cpu_us_per_packet();
+    let pair = |_| {
+        let without = cpu("unmapped/fixed-rate(rate=400Mbit/s)");
+        (without, cpu("mapped/fixed-rate(rate=400Mbit/s,ect1=on)"))
+    };
+    let pairs: Vec<(f64, f64)> = (0..ROUNDS).map(pair).collect();
+    let more: Vec<f64> = pairs.iter().map(|(without, with)| with - without).collect();
+    let (without, with) = (median(pairs.iter().map(|pair| pair.0)), median(pairs.iter().map(|pair| pair.1)));
+    let (difference, error) = (median(more.iter().copied()), error_of_median(&more));
+    println!("the sender's us/packet, medians of {ROUNDS} interleaved pairs");
+    println!(
+        "{without:5.2} without, {with:5.2} with the map; the difference of a pair: {difference:6.3} (+-{error:5.3})"
+    );
 }
 
 fn rates() {

@@ -1,0 +1,120 @@
+//! What becomes of ECT(1) between the ends of `--driver quic`, by the counters of nftables and by the result. Needs root and nftables;
+//! elsewhere the test says so and passes.
+
+use crate::common::cellcc;
+use crate::{alone, can_emulate};
+use cellcc_test_support::{retry_on_stall, skip};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Of the downlink behind the queue: what carries ECT(1), what is marked, and then what the path does to codepoints.
+fn rules(path: &str) -> String {
+    format!(
+        "table ip codepoints {{ chain arriving {{ type filter hook prerouting priority -300; \
+         ip ecn ect1 counter; ip ecn ce counter; {path} ; }} ; }}"
+    )
+}
+
+/// The namespaces that a running emulator holds, as files.
+fn namespaces(emulator: &Child) -> Vec<PathBuf> {
+    let files = fs::read_dir(format!("/proc/{}/fd", emulator.id())).into_iter().flatten().flatten();
+    let files = files.map(|file| file.path());
+    let is_namespace =
+        |file: &PathBuf| fs::read_link(file).is_ok_and(|to| to.to_string_lossy().starts_with("net:"));
+    files.filter(is_namespace).collect()
+}
+
+fn within(namespace: &PathBuf) -> Command {
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net={}", namespace.display())).stderr(Stdio::null());
+    command
+}
+
+fn output(command: &mut Command) -> String {
+    command.output().map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into())
+}
+
+/// The namespace of the user of 100.64.0.2, once the run has begun: those before it only show that there can be one.
+fn user(emulator: &Child) -> PathBuf {
+    let begun = Instant::now();
+    let threads = || fs::read_dir(format!("/proc/{}/task", emulator.id())).into_iter().flatten().flatten();
+    let sends = |thread: fs::DirEntry| {
+        fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("cellcc-senders"))
+    };
+    while !threads().any(sends) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "there is no emulation");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let has_user =
+        |namespace: &PathBuf| output(within(namespace).args(["ip", "addr"])).contains("100.64.0.2/");
+    namespaces(emulator).into_iter().find(has_user).expect("the run has begun")
+}
+
+/// Packets with ECT(1) and with CE that arrived at the user, what the result says of the path, and its notes.
+fn prague_over(path: &str) -> ([u64; 2], String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = cellcc(folder.path()).get_program().to_owned();
+    let mut run = Command::new(program)
+        .current_dir(folder.path())
+        .args([
+            "compare",
+            "--driver",
+            "quic",
+            "--schemes",
+            "prague@2s",
+            "--traces",
+            "10Mbit/s",
+            "--rtt",
+            "20ms",
+        ])
+        .args(["--queue", "dualpi2(radio)", "--duration", "6s", "--out", "out", "-q"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let user = user(&run);
+    // The flow begins later than that.
+    assert!(within(&user).args(["nft", &rules(path)]).status().unwrap().success());
+    std::thread::sleep(Duration::from_millis(5200));
+    let listed = output(within(&user).args(["nft", "list", "table", "ip", "codepoints"]));
+    assert!(run.wait().unwrap().success());
+    let counted =
+        listed.split("counter packets ").skip(1).map(|rest| rest.split(' ').next().unwrap().parse());
+    let counted: Vec<u64> = counted.map(|count| count.unwrap()).collect();
+    let records = fs::read_to_string(folder.path().join("out/runs.jsonl")).unwrap();
+    let record: Value = serde_json::from_str(records.lines().last().unwrap()).unwrap();
+    let validation = record["flows"][0]["ecn_validation"].as_str().unwrap().to_owned();
+    (counted.try_into().expect("two counters"), validation, record["notes"].to_string())
+}
+
+#[test]
+fn the_result_says_what_the_path_does_to_ect1() {
+    if !can_emulate() {
+        return;
+    }
+    if ["nft", "nsenter"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
+        return skip("nft or nsenter is missing: apt-get install nftables util-linux");
+    }
+    let _alone = alone();
+    retry_on_stall(|| {
+        let ([ect1, ce], validation, notes) = prague_over("");
+        assert_eq!(validation, "ok", "{notes}");
+        assert!(ect1 > 1000 && (1..ect1).contains(&ce), "{ect1} packets with ECT(1), {ce} with CE");
+        assert!(!notes.contains("no ECT(1)"), "{notes}");
+    });
+    let unfit = [
+        ("ip ecn set not-ect", "bleached", "erases"),
+        ("ip ecn ect1 ip ecn set not-ect", "bleached", "erases"),
+        ("ip ecn ect1 ip ecn set ect0", "re-marked", "rewrites"),
+    ];
+    for (path, expected, note) in unfit {
+        retry_on_stall(|| {
+            let ([ect1, _], validation, notes) = prague_over(path);
+            assert_eq!(validation, expected, "{path}: {notes}");
+            assert!(notes.contains(note), "{notes}");
+            assert!(ect1 < 1000, "the scheme falls back: {ect1} packets with ECT(1)");
+        });
+    }
+}
