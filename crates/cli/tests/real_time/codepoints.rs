@@ -6,7 +6,7 @@ use crate::{alone, can_emulate};
 use cellcc_test_support::{retry_on_stall, skip};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn namespaces(emulator: &Child) -> Vec<PathBuf> {
     files.filter(is_namespace).collect()
 }
 
-fn within(namespace: &PathBuf) -> Command {
+fn within(namespace: &Path) -> Command {
     let mut command = Command::new("nsenter");
     command.arg(format!("--net={}", namespace.display())).stderr(Stdio::null());
     command
