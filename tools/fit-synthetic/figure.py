@@ -7,6 +7,8 @@ The real trace is the one whose mean is closest to the mean of its group, from i
 """
 
 import subprocess
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
@@ -25,9 +27,11 @@ def typical(name):
 
 
 def synthetic(name):
-    command = ["cargo", "run", "--quiet", "-p", "cellcc-measure", "--bin", "synthetic_rates", "--", name]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    rates = np.array([float(line.split()[1]) for line in lines])
+    command = ["cargo", "run", "--quiet", "-p", "cellcc-cli", "--no-default-features", "--", "trace", "convert", name]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "synthetic.mbps"
+        subprocess.run([*command, file, "--bin", "10ms"], check=True, stdout=subprocess.DEVNULL)
+        rates = np.loadtxt(file)[:, 1]
     slots = rates.reshape(SECONDS, -1)
     return slots.mean(1), slots
 

@@ -51,7 +51,10 @@ impl fmt::Debug for Site {
     }
 }
 
-/// These bytes, and after them so many of a file.
+/// `header`, and after it `length` bytes of a file.
+///
+/// # Errors
+/// The file is shorter, or cannot be read.
 pub fn read_piece(mut file: &File, header: &[u8], at: u64, length: u64) -> io::Result<Bytes> {
     let mut piece = vec![0; header.len() + length as usize];
     piece[..header.len()].copy_from_slice(header);

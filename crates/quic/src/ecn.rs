@@ -172,7 +172,7 @@ impl EcnMap {
         } else if arrived.ect0 > sent.ect0 {
             L4s::Remarked
         } else if sent.not_ect > MOST_PROBES {
-            // Where noq finds it out first, its Not-ECT under way hides that of the path; but ECT(1) is missing.
+            // noq gave ECN up, and its Not-ECT on the way hides what the path erased. But no path that keeps ECT(1) loses half of it.
             if 2 * (arrived.ect1 + arrived.ce) <= sent.ect1 { L4s::Bleached } else { L4s::GivenUp }
         } else {
             L4s::On

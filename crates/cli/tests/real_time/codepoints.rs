@@ -1,7 +1,7 @@
 //! What becomes of ECT(1) between the ends of `--driver quic`, by the counters of nftables and by the result. Needs root and nftables;
 //! elsewhere the test says so and passes.
 
-use crate::common::cellcc;
+use crate::common::interruptible;
 use crate::{alone, can_emulate};
 use cellcc_test_support::{retry_on_stall, skip};
 use serde_json::Value;
@@ -56,24 +56,9 @@ fn user(emulator: &Child) -> PathBuf {
 /// Packets with ECT(1) and with CE that arrived at the user, what the result says of the path, and its notes.
 fn prague_over(path: &str) -> ([u64; 2], String, String) {
     let folder = tempfile::tempdir().unwrap();
-    let program = cellcc(folder.path()).get_program().to_owned();
-    let mut run = Command::new(program)
-        .current_dir(folder.path())
-        .args([
-            "compare",
-            "--driver",
-            "quic",
-            "--schemes",
-            "prague@2s",
-            "--traces",
-            "10Mbit/s",
-            "--rtt",
-            "20ms",
-        ])
-        .args(["--queue", "dualpi2(radio)", "--duration", "6s", "--out", "out", "-q"])
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let arguments = "compare --driver quic --schemes prague@2s --traces 10Mbit/s --rtt 20ms --queue dualpi2(radio) --duration 6s --out out -q";
+    let mut run =
+        interruptible(folder.path()).args(arguments.split(' ')).stdout(Stdio::null()).spawn().unwrap();
     let user = user(&run);
     // The flow begins later than that.
     assert!(within(&user).args(["nft", &rules(path)]).status().unwrap().success());
@@ -94,8 +79,8 @@ fn the_result_says_what_the_path_does_to_ect1() {
     if !can_emulate() {
         return;
     }
-    if ["nft", "nsenter"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
-        return skip("nft or nsenter is missing: apt-get install nftables util-linux");
+    if ["ip", "nft", "nsenter"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
+        return skip("ip, nft or nsenter is missing: apt-get install iproute2 nftables util-linux");
     }
     let _alone = alone();
     retry_on_stall(|| {

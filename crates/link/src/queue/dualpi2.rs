@@ -12,6 +12,8 @@
 //! waits; at most 2 % more in an update (as PIE); the delay of L is that of the packet behind and not of the one in front; and L's marks
 //! begin above the grain of the slots.
 
+mod starvation;
+
 use super::text::{Part, Value, above_zero, part};
 use super::waiting::Waiting;
 use super::{Backlog, Discipline, DualCounters, QueueCounters, QueuedPacket};
@@ -366,6 +368,5 @@ impl<P: Packet> Waiting<P> for DualQueue<P> {
     }
 }
 
-mod starvation;
 #[cfg(test)]
 mod tests;

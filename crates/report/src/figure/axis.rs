@@ -52,12 +52,13 @@ impl Axis {
         Self::linear(title, low * (1.0 + ROOM), high * (1.0 + ROOM))
     }
 
-    /// Round values that are not below zero.
+    /// Round values, and below zero where one of them is.
     pub fn around(title: impl Into<String>, values: impl Iterator<Item = f64> + Clone) -> Self {
         let values = values.filter(|value| value.is_finite());
         let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
         let room = f64::max(high - low, 0.05 * high) * 2.0 * ROOM;
-        Self::linear(title, f64::max(low - room, 0.0).min(high), high + room)
+        let from = if low < 0.0 { low - room } else { f64::max(low - room, 0.0).min(high) };
+        Self::linear(title, from, high + room)
     }
 
     /// Seconds of a run.
@@ -173,6 +174,13 @@ mod tests {
         assert_eq!(texts(&Axis::linear("", 0.913, 0.987)), ["0.92", "0.94", "0.96", "0.98"]);
         assert_eq!(texts(&Axis::linear("", 0.0, 2300.0)), ["0", "500", "1000", "1500", "2000"]);
         assert!(!texts(&Axis::linear("", 5.0, 5.0)).is_empty());
+    }
+
+    #[test]
+    fn room_round_values_goes_below_zero_only_where_one_of_them_does() {
+        let from = |values: [f64; 2]| Axis::around("", values.into_iter()).from;
+        assert_eq!(from([0.01, 1.0]), 0.0);
+        assert!(from([-0.25, 1.0]) < -0.25);
     }
 
     #[test]

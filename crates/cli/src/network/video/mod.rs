@@ -16,6 +16,7 @@ use crate::interrupt::on_interrupt;
 use crate::present::{self, HeldAgainst, Shown};
 use cellcc_control::split_list;
 use cellcc_report::TableFormat;
+use cellcc_runner::OutputFolder;
 use cellcc_units::{Rate, Span};
 use outcome::Run;
 use serde::{Deserialize, Serialize};
@@ -119,6 +120,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     args.shown.check()?;
     let out = folder(args, &setup)?;
     let site = site::make(&out.join("site"), &setup, args.clip.as_deref(), args.player.as_deref())?;
+    // Until the end: another process that goes on with the same runs is refused.
+    let report = OutputFolder::create(&out.join(REPORT))?;
     let mut runs = sound(&out)?;
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
@@ -144,7 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
         append(&out.join(RUNS), &done)?;
         runs.push(done);
     }
-    let report = records::write(&out.join(REPORT), &runs, &args.down, &args.path, args.duration)?;
+    let report = records::write(report, &runs, &args.down, &args.path, args.duration)?;
     present::results(&report, TableFormat::Table, HeldAgainst::ByPlan, &args.shown)?;
     Ok(ExitCode::SUCCESS)
 }

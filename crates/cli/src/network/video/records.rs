@@ -13,7 +13,6 @@ use cellcc_statistics::mean;
 use cellcc_units::{Span, Time};
 use cellcc_version::VERSION;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Samples come once a second.
@@ -37,7 +36,7 @@ impl Driver for Ended<'_> {
 
 /// Writes the Records of all sound runs into the folder.
 pub(crate) fn write(
-    folder: &Path,
+    out: OutputFolder,
     runs: &[Run],
     down: &str,
     path: &conditions::Flags<true>,
@@ -53,7 +52,7 @@ pub(crate) fn write(
         runs: planned.collect(),
     };
     let runner = Runner {
-        out: OutputFolder::create(folder)?,
+        out,
         jobs: NonZeroUsize::MIN,
         shard: None,
         existing: Existing::Replace,
@@ -174,6 +173,7 @@ fn series(run: &Run, bins: usize) -> Series {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::video;
     use cellcc_runner::Results;
     use clap::FromArgMatches;
 
@@ -189,7 +189,8 @@ mod tests {
         let flags = command.get_matches_from(["video", "--rtt", "40ms", "--queue", "100pkt"]);
         let flags = conditions::Flags::from_arg_matches(&flags).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let written = write(folder.path(), &runs, "lte-drive", &flags, Span::from_secs(3));
+        let out = OutputFolder::create(folder.path()).unwrap();
+        let written = write(out, &runs, "lte-drive", &flags, Span::from_secs(3));
         assert!(written.is_ok());
         let Results { info, records } = Results::read(folder.path()).unwrap();
         let [failure] = &info.failures[..] else { panic!("{:?}", info.failures) };
@@ -208,8 +209,8 @@ mod tests {
     #[test]
     fn a_spoilt_run_and_one_that_is_not_whole_are_run_again() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(super::super::RUNS), format!("{RUNS}\n{{\"run\":3")).unwrap();
-        let Ok(runs) = super::super::sound(folder.path()) else { panic!("not read") };
+        std::fs::write(folder.path().join(video::RUNS), format!("{RUNS}\n{{\"run\":3")).unwrap();
+        let Ok(runs) = video::sound(folder.path()) else { panic!("not read") };
         let runs: Vec<_> = runs.iter().map(|run| (run.run, run.scheme.as_str())).collect();
         assert_eq!(runs, [(1, "cubic"), (1, "tcp:cubic")]);
     }

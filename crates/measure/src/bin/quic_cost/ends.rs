@@ -54,7 +54,7 @@ impl Carried {
 
 /// The sockets of both ends.
 #[derive(Clone)]
-enum Sockets {
+pub(crate) enum Sockets {
     /// With a thread of its own to receive.
     WithThread,
     /// noq's.
@@ -64,15 +64,6 @@ enum Sockets {
 }
 
 impl Sockets {
-    /// `unmapped/SCHEME` and `mapped/SCHEME` name the last two.
-    fn named(text: &str) -> (Self, String) {
-        match text.split_once('/') {
-            Some(("unmapped", scheme)) => (Self::Own, scheme.into()),
-            Some(("mapped", scheme)) => (Self::Mapping(Default::default()), scheme.into()),
-            _ => (Self::WithThread, text.into()),
-        }
-    }
-
     fn open(&self, address: SocketAddr, server: Option<ServerConfig>) -> Endpoint {
         let runtime: Arc<dyn Runtime> = match self {
             Self::WithThread => return endpoint(address, server).unwrap(),
@@ -108,9 +99,8 @@ struct SentTotals {
 }
 
 /// One transfer over loopback.
-pub(crate) fn carry(scheme: &str, time: Duration) -> Carried {
-    let (sockets, scheme) = Sockets::named(scheme);
-    let theirs = sockets.clone();
+pub(crate) fn carry(sockets: &Sockets, scheme: &str, time: Duration) -> Carried {
+    let (theirs, scheme) = (sockets.clone(), scheme.to_owned());
     let (address_to, address_from) = channel();
     let sender = std::thread::spawn(move || {
         runtime().block_on(async {
@@ -120,7 +110,7 @@ pub(crate) fn carry(scheme: &str, time: Duration) -> Carried {
         })
     });
     let address = address_from.recv().unwrap();
-    let received = runtime().block_on(receive(&sockets, address, time));
+    let received = runtime().block_on(receive(sockets, address, time));
     let sent = sender.join().unwrap();
     Carried {
         payload: received.payload,
@@ -174,10 +164,7 @@ fn listen(sockets: &Sockets, scheme: &str, address: SocketAddr) -> Endpoint {
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls).unwrap()));
     let mut transport = transport();
     if !stock::install(scheme, &mut transport) {
-        sockets
-            .congestion(scheme)
-            .unwrap_or_else(|| panic!("`{scheme}` cannot run here"))
-            .install(&mut transport);
+        sockets.congestion(scheme).expect("it can run here").install(&mut transport);
     }
     config.transport_config(Arc::new(transport));
     // For noq's CUBIC as well: a fixed window overflows the buffer of a usual socket, and that is no cost of the adapter.

@@ -14,7 +14,7 @@
 mod ends;
 mod stock;
 
-use ends::{Carried, carry, fetch, serve};
+use ends::{Carried, Sockets, carry, fetch, serve};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ fn loopback() {
     let mut results: Vec<Vec<Carried>> = vec![Vec::new(); WHAT.len()];
     for _ in 0..ROUNDS {
         for (what, results) in WHAT.iter().zip(&mut results) {
-            results.push(carry(what, LOOPBACK_TIME));
+            results.push(carry(&Sockets::WithThread, what, LOOPBACK_TIME));
         }
     }
     println!("goodput over loopback, several streams; medians of {ROUNDS} interleaved rounds");
@@ -70,14 +70,14 @@ fn loopback() {
 }
 
 fn mapping() {
-    let cpu = |scheme: &str| carry(scheme, LOOPBACK_TIME).cpu_us_per_packet();
+    let cpu = |sockets: Sockets, scheme| carry(&sockets, scheme, LOOPBACK_TIME).cpu_us_per_packet();
     let pair = |_| {
-        let without = cpu("unmapped/fixed-rate(rate=400Mbit/s)");
-        (without, cpu("mapped/fixed-rate(rate=400Mbit/s,ect1=on)"))
+        let without = cpu(Sockets::Own, "fixed-rate(rate=400Mbit/s)");
+        (without, cpu(Sockets::Mapping(Default::default()), "fixed-rate(rate=400Mbit/s,ect1=on)"))
     };
-    let pairs: Vec<(f64, f64)> = (0..ROUNDS).map(pair).collect();
-    let more: Vec<f64> = pairs.iter().map(|(without, with)| with - without).collect();
-    let (without, with) = (median(pairs.iter().map(|pair| pair.0)), median(pairs.iter().map(|pair| pair.1)));
+    let (without, with): (Vec<_>, Vec<_>) = (0..ROUNDS).map(pair).unzip();
+    let more: Vec<f64> = with.iter().zip(&without).map(|(with, without)| with - without).collect();
+    let (without, with) = (median(without.into_iter()), median(with.into_iter()));
     let (difference, error) = (median(more.iter().copied()), error_of_median(&more));
     println!("the sender's us/packet, medians of {ROUNDS} interleaved pairs");
     println!(
@@ -88,7 +88,7 @@ fn mapping() {
 fn rates() {
     println!("IP bytes at the receiver over {} s, against the rate that was set", RATE_TIME.as_secs());
     for rate in RATES_MBIT_S {
-        let carried = carry(&format!("fixed-rate(rate={rate}Mbit/s)"), RATE_TIME);
+        let carried = carry(&Sockets::WithThread, &format!("fixed-rate(rate={rate}Mbit/s)"), RATE_TIME);
         let share = carried.on_link_mbit_s() / rate as f64;
         println!("{rate:5} Mbit/s  {share:6.4} of it  {:5.2} us/packet", carried.cpu_us_per_packet());
     }
