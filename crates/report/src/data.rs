@@ -3,7 +3,7 @@
 use crate::comparison::{Comparison, Trace, View};
 use crate::figure::encode::Short;
 use crate::figure::thin::spread;
-use crate::figure::{DASHES, Figure, Key, markers};
+use crate::figure::{DASHES, Figure, Key, Panel, markers};
 use crate::figures::curves::curves;
 use crate::figures::delays::{self, cumulative};
 use crate::figures::heat::heat_map;
@@ -113,7 +113,13 @@ impl Runs {
 }
 
 impl Sheet {
-    fn add<const N: usize>(&mut self, slot: &'static str, pick: [(&'static str, &str); N], figure: Figure) {
+    fn add<const N: usize>(
+        &mut self,
+        slot: &'static str,
+        pick: [(&'static str, &str); N],
+        mut figure: Figure,
+    ) {
+        figure.panels.iter_mut().for_each(Panel::hold_intervals);
         let known = self.keys.iter().position(|keys| *keys == figure.keys);
         let keys = known.unwrap_or_else(|| {
             self.keys.push(figure.keys.clone());

@@ -1,7 +1,7 @@
 //! The figure of a paper: its reader chooses what stands on the axes, which schemes, in which order and under which names.
 
 use crate::comparison::{Comparison, Row, View, label_by};
-use crate::figure::{Axis, Figure, Panel, Paper, Scale};
+use crate::figure::{Figure, Paper};
 use crate::figures::scatter::scatter;
 use crate::figures::sweep::over_condition;
 use crate::tables::grid::varied_keys;
@@ -206,28 +206,8 @@ impl Plot {
             if self.no_intervals {
                 panel.marks.iter_mut().for_each(|mark| mark.intervals.clear());
             }
-            hold_intervals(panel);
+            panel.hold_intervals();
         }
-    }
-}
-
-/// Makes the axes as long as the intervals, where there are some.
-fn hold_intervals(panel: &mut Panel) {
-    let intervals = |at: usize| {
-        let all = panel.marks.iter().flat_map(|mark| &mark.intervals).filter_map(move |both| both[at]);
-        all.flat_map(|(low, high)| [low, high])
-    };
-    let points = || panel.marks.iter().flat_map(|mark| mark.points.iter().copied());
-    let ends = [intervals(0).collect::<Vec<_>>(), intervals(1).collect()];
-    let values = [points().map(|point| point.0).collect::<Vec<_>>(), points().map(|point| point.1).collect()];
-    for (axis, (ends, values)) in [&mut panel.x, &mut panel.y].into_iter().zip(ends.iter().zip(&values)) {
-        if ends.is_empty() {
-            continue;
-        }
-        let (all, title) = (ends.iter().chain(values).copied(), axis.title.clone());
-        let longer =
-            if axis.scale == Scale::Log { Axis::delay(title, all) } else { Axis::around(title, all) };
-        *axis = Axis { leftwards: axis.leftwards, ..longer };
     }
 }
 

@@ -142,6 +142,27 @@ impl Panel {
     pub fn new(x: Axis, y: Axis, marks: Vec<Mark>, inches: f64) -> Self {
         Self { title: String::new(), x, y, marks, inches }
     }
+
+    /// Makes the axes as long as the intervals, where there are some.
+    pub(crate) fn hold_intervals(&mut self) {
+        let intervals = |at: usize| {
+            let all = self.marks.iter().flat_map(|mark| &mark.intervals).filter_map(move |both| both[at]);
+            all.flat_map(|(low, high)| [low, high])
+        };
+        let points = || self.marks.iter().flat_map(|mark| mark.points.iter().copied());
+        let ends = [intervals(0).collect::<Vec<_>>(), intervals(1).collect()];
+        let values =
+            [points().map(|point| point.0).collect::<Vec<_>>(), points().map(|point| point.1).collect()];
+        for (axis, (ends, values)) in [&mut self.x, &mut self.y].into_iter().zip(ends.iter().zip(&values)) {
+            if ends.is_empty() {
+                continue;
+            }
+            let (all, title) = (ends.iter().chain(values).copied(), axis.title.clone());
+            let longer =
+                if axis.scale == Scale::Log { Axis::delay(title, all) } else { Axis::around(title, all) };
+            *axis = Axis { leftwards: axis.leftwards, ..longer };
+        }
+    }
 }
 
 impl Key {

@@ -8,7 +8,7 @@ pub(crate) mod sweep;
 pub(crate) mod time;
 
 use crate::comparison::{Comparison, Trace, View};
-use crate::figure::Figure;
+use crate::figure::{Figure, Panel};
 use crate::tables::column::{COLUMNS, QUEUEING_P95, RTT_P95};
 use cellcc_experiment::Record;
 use curves::curves;
@@ -82,7 +82,8 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    fn add(&mut self, text: String, figure: Figure) {
+    fn add(&mut self, text: String, mut figure: Figure) {
+        figure.panels.iter_mut().for_each(Panel::hold_intervals);
         let stem = file_stem(&text);
         let copies = (2..).map(|copy| format!("{stem}-{copy}"));
         let name = std::iter::once(stem.clone()).chain(copies).find(|name| !self.taken.contains(name));
