@@ -23,7 +23,7 @@ const STREAM_TYPE: [u8; 2] = [0x40, 0x54];
 /// Frames on their way at once: later ones wait to be sent. A minute of them at 15 a second.
 const MAX_FRAMES_AT_ONCE: usize = 900;
 /// Most bytes of a frame: 480 Mbit/s at 60 a second.
-const MAX_FRAME_BYTES: usize = 1_000_000;
+pub const MAX_FRAME_BYTES: usize = 1_000_000;
 /// As the fastest screens of phones and games show.
 const MAX_PER_SECOND: u32 = 240;
 const DEFAULT_PER_SECOND: u32 = 60;

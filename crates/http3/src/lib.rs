@@ -18,6 +18,7 @@ mod frames;
 mod serve;
 
 pub use adapter::{Adapter, Stream};
+pub use frames::MAX_FRAME_BYTES;
 pub use serve::{MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, SILENCE, Served, serve};
 
 use bytes::Bytes;

@@ -6,15 +6,13 @@
 //! noq takes ECT(1) in an acknowledgement for a fault of the path and gives ECN up. So the receiving end gives it ECT(0) instead, from
 //! before the sending end begins; [`extension`](crate::extension) says when, and carries what the receiving end counted.
 //!
-//! A map whose path or peer proves unfit sends Not-ECT from then on: noq gives ECN up as well, and the scheme hears of losses alone.
+//! From then on every datagram leaves with ECT(1), also where noq has given ECN up: the receiver's counts then say what the path does.
+//! A map whose path or peer proves unfit sends Not-ECT: noq gives ECN up as well, and the scheme hears of losses alone.
 
 use cellcc_units::Bytes;
 use noq_proto::EcnCodepoint;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// More datagrams with Not-ECT mean that noq has given ECN up: a few probes of other paths have it anyway. Our choice.
-const MOST_PROBES: u64 = 16;
 
 /// Datagrams by their codepoint, so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,8 +61,6 @@ pub enum L4s {
     Bleached,
     /// What left with ECT(1) came with ECT(0).
     Remarked,
-    /// noq found a fault in the counts that came back and sends Not-ECT.
-    GivenUp,
     /// The peer did not answer: it maps no codepoints.
     Unanswered,
 }
@@ -72,7 +68,7 @@ pub enum L4s {
 impl L4s {
     /// True if marks are no signal on this path, although the scheme wants them.
     pub fn is_missing(self) -> bool {
-        matches!(self, Self::Bleached | Self::Remarked | Self::GivenUp | Self::Unanswered)
+        matches!(self, Self::Bleached | Self::Remarked | Self::Unanswered)
     }
 
     /// What the receiver's counts say of the path, in a word; nothing where the scheme sends no ECT(1).
@@ -82,7 +78,7 @@ impl L4s {
             Self::On => Some("ok"),
             Self::Bleached => Some("bleached"),
             Self::Remarked => Some("re-marked"),
-            Self::Asked | Self::GivenUp | Self::Unanswered => Some("unknown"),
+            Self::Asked | Self::Unanswered => Some("unknown"),
         }
     }
 }
@@ -95,7 +91,6 @@ impl fmt::Display for L4s {
             Self::On => "packets carry ECT(1)",
             Self::Bleached => "no ECT(1): the path erases ECN codepoints; the scheme hears of losses alone",
             Self::Remarked => "no ECT(1): the path rewrites it to ECT(0); the scheme hears of losses alone",
-            Self::GivenUp => "no ECT(1): QUIC gave ECN up, as where a path erases codepoints; the scheme hears of losses alone",
             Self::Unanswered => {
                 "no ECT(1): the peer does not map ECN codepoints; the scheme hears of losses alone"
             }
@@ -106,7 +101,7 @@ impl fmt::Display for L4s {
 /// What becomes of noq's codepoints towards one peer, and what has passed. It belongs to the socket; the rest of the program shares it.
 #[derive(Debug, Default)]
 pub struct EcnMap {
-    /// Whether noq's ECT(0) leaves as ECT(1), or as Not-ECT.
+    /// Whether datagrams leave with ECT(1), or with Not-ECT, whatever noq gives them.
     sends_ect1: AtomicBool,
     sends_not_ect: AtomicBool,
     /// Whether noq gets ECT(0) for the ECT(1) that arrives.
@@ -124,10 +119,12 @@ impl EcnMap {
     }
 
     pub(crate) fn leaves_as(&self, ecn: Option<EcnCodepoint>) -> Option<EcnCodepoint> {
-        match ecn {
-            Some(EcnCodepoint::Ect0) if self.sends_not_ect.load(Ordering::Relaxed) => None,
-            Some(EcnCodepoint::Ect0) if self.sends_ect1.load(Ordering::Relaxed) => Some(EcnCodepoint::Ect1),
-            other => other,
+        if self.sends_not_ect.load(Ordering::Relaxed) {
+            None
+        } else if self.sends_ect1.load(Ordering::Relaxed) {
+            Some(EcnCodepoint::Ect1)
+        } else {
+            ecn
         }
     }
 
@@ -171,9 +168,6 @@ impl EcnMap {
             L4s::Bleached
         } else if arrived.ect0 > sent.ect0 {
             L4s::Remarked
-        } else if sent.not_ect > MOST_PROBES {
-            // noq gave ECN up, and its Not-ECT on the way hides what the path erased. But no path that keeps ECT(1) loses half of it.
-            if 2 * (arrived.ect1 + arrived.ce) <= sent.ect1 { L4s::Bleached } else { L4s::GivenUp }
         } else {
             L4s::On
         }

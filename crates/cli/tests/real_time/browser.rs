@@ -58,6 +58,8 @@ impl Browser {
             .args(flags)
             .args(["--remote-debugging-port=0", "about:blank"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
+            // One that is killed leaves a folder there.
+            .env("TMPDIR", profile.path())
             .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()

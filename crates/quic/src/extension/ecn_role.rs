@@ -165,6 +165,8 @@ mod tests {
         receiver: Extension,
         maps: [Arc<EcnMap>; 2],
         path: Path,
+        /// What noq gives its datagrams: ECT(0) until it gives ECN up.
+        quic_sends: Option<EcnCodepoint>,
         marked: Bytes,
     }
 
@@ -175,12 +177,20 @@ mod tests {
                 |map: &Arc<EcnMap>| Extension::new(cellcc_schemes::registry()).with_ecn(Arc::clone(map));
             let (mut sender, receiver) = (end(&maps[0]), end(&maps[1]));
             sender.begin_flow(Time::ZERO, &cellcc_schemes::registry().parse(scheme).unwrap());
-            Self { now: Time::ZERO, sender, receiver, maps, path, marked: Bytes::ZERO }
+            Self {
+                now: Time::ZERO,
+                sender,
+                receiver,
+                maps,
+                path,
+                quic_sends: Some(Ect0),
+                marked: Bytes::ZERO,
+            }
         }
 
-        /// noq sends a datagram with ECT(0). Gives the codepoints on the link and for noq at the other end.
+        /// noq sends a datagram. Gives the codepoints on the link and for noq at the other end.
         fn send(&self) -> (Option<EcnCodepoint>, Option<EcnCodepoint>) {
-            let on_link = self.maps[0].outgoing(Some(Ect0), 1000);
+            let on_link = self.maps[0].outgoing(self.quic_sends, 1000);
             (on_link, self.maps[1].incoming((self.path)(on_link), 1, 1000))
         }
 
@@ -230,6 +240,16 @@ mod tests {
             assert_eq!((talk.sender.l4s(), talk.send().0), (verdict, None));
             assert!(verdict.is_missing() && verdict.to_string().starts_with("no ECT(1)"));
         }
+    }
+
+    #[test]
+    fn a_path_that_begins_to_erase_ect1_is_named_although_quic_gives_ecn_up_first() {
+        let mut talk = Talk::new("prague", |ecn| ecn);
+        talk.pass();
+        (talk.path, talk.quic_sends) = (|_| None, None);
+        assert_eq!(talk.send().0, Some(Ect1));
+        talk.pass();
+        assert_eq!((talk.sender.l4s(), talk.send().0), (L4s::Bleached, None));
     }
 
     #[test]

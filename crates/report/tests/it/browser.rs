@@ -45,6 +45,8 @@ fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> O
         .arg(format!("--window-size={width},{height}"))
         .args(["--virtual-time-budget=30000", "--dump-dom"])
         .arg(format!("file://{}{link}", page.display()))
+        // One that is killed leaves a folder there.
+        .env("TMPDIR", profile.path())
         .output()
         .unwrap();
     String::from_utf8(output.stdout).ok().filter(|page| !page.is_empty())

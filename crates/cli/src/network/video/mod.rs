@@ -15,9 +15,11 @@ use crate::free_folder::{first_free, numbered};
 use crate::interrupt::on_interrupt;
 use crate::present::{self, HeldAgainst, Shown};
 use cellcc_control::split_list;
+use cellcc_experiment::Source;
+use cellcc_http3::MAX_FRAME_BYTES;
 use cellcc_report::TableFormat;
 use cellcc_runner::OutputFolder;
-use cellcc_units::{Rate, Span};
+use cellcc_units::{ParseError, Rate, Span};
 use outcome::Run;
 use serde::{Deserialize, Serialize};
 use session::{Event, Server, Session};
@@ -58,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with_all = ["frames", "clip", "player"])]
     page: bool,
     /// Send 60 frames a second by WebTransport instead, at this rate.
-    #[arg(long, value_name = "RATE", conflicts_with_all = ["clip", "player"])]
+    #[arg(long, value_name = "RATE", value_parser = rate_of_frames, conflicts_with_all = ["clip", "player"])]
     frames: Option<Rate>,
     /// A folder with manifest.mpd and what it names [default: one of the duration is made, and kept].
     #[arg(long, value_name = "FOLDER")]
@@ -100,6 +102,18 @@ const RUNS: &str = "runs.jsonl";
 const SETUP: &str = "setup.json";
 /// The same as results of `cellcc compare`, for `cellcc report`, `runs`, `plot` and `export`.
 const REPORT: &str = "report";
+
+/// A rate whose frames a server sends.
+fn rate_of_frames(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error: ParseError| error.to_string())?;
+    let [least, most] =
+        [1, MAX_FRAME_BYTES].map(|bytes| Rate::from_bytes_per_sec(bytes as u64 * Source::FRAMES_PER_SECOND));
+    if (least..=most).contains(&rate) {
+        Ok(rate)
+    } else {
+        Err(format!("60 frames a second have a rate of {least} to {most}"))
+    }
+}
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let servers: Vec<Server> =

@@ -213,9 +213,10 @@ impl<'a> Session<'a> {
                 format!("&bytes={}&per_second={per_second}", rate.as_bytes_per_sec() / per_second)
             }
         };
+        // A browser that is killed leaves a folder in TMPDIR.
         let browser = format!(
-            "{} {FLAGS} --user-data-dir={} --origin-to-force-quic-on=$MAHIMAHI_BASE:443 \
-             --ignore-certificate-errors-spki-list={} \"{address}/?seconds={}{query}\" & read _; kill $!; wait",
+            "TMPDIR={1} {0} {FLAGS} --user-data-dir={1} --origin-to-force-quic-on=$MAHIMAHI_BASE:443 \
+             --ignore-certificate-errors-spki-list={2} \"{address}/?seconds={3}{query}\" & read _; kill $!; wait",
             self.browser,
             quoted(profile),
             self.key,
