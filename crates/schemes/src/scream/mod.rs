@@ -37,13 +37,9 @@ use delay::{Base, QueueDelay};
 use std::sync::Arc;
 use window::{Congestion, Round, Window};
 
-/// Reports (SCReAM's draft; RFC 8888's unit of 1/1024 s).
-const SCHEDULE: ReportSchedule = ReportSchedule {
-    packets: 16,
-    interval: Span::from_millis(40),
-    repeats: 32,
-    unit: Span::from_nanos(976_562),
-};
+/// RFC 8888's unit of time, 1/1024 s. The newest packets are in a report whether an earlier one had them or not.
+const UNIT: Span = Span::from_nanos(976_562);
+const REPEATS: u64 = 32;
 /// A packet is lost where one that left this much later has arrived (both).
 const REORDERING: Span = Span::from_millis(30);
 /// Without a transmission for so long, what was in flight is forgotten.
@@ -89,8 +85,11 @@ struct Constants {
     /// Of the media rate.
     pacing: f64,
     start_alpha: f64,
-    /// Alpha moves at most so often.
+    /// Alpha moves at most so often, by all packets since it last moved; where a round trip is shorter, once in that.
     alpha_interval: Span,
+    /// The receiver reports after so many packets, and so long after its last report.
+    report_packets: u64,
+    report_interval: Span,
     /// In bytes and in packets, of which the more counts.
     smallest_window: (Bytes, u64),
     /// The media rate is divided by it.
@@ -108,6 +107,8 @@ const WEBRTC: Constants = Constants {
     pacing: 1.1,
     start_alpha: 0.0,
     alpha_interval: Span::ZERO,
+    report_packets: 400,
+    report_interval: Span::from_millis(25),
     smallest_window: (Bytes::new(1000), 0),
     divisor: 1.0,
 };
@@ -123,6 +124,8 @@ const ERICSSON: Constants = Constants {
     pacing: 1.5,
     start_alpha: 0.1,
     alpha_interval: Span::from_millis(10),
+    report_packets: 16,
+    report_interval: Span::from_millis(40),
     smallest_window: (Bytes::ZERO, 3),
     divisor: 1.1,
 };
@@ -144,7 +147,15 @@ pub(super) fn scheme() -> SchemeInfo {
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
         needs: Needs {
-            receiver: Some(Arc::new(|_, _| Some(Box::new(ArrivalReporter::new(SCHEDULE))))),
+            receiver: Some(Arc::new(|arguments, _| {
+                let Constants { report_packets, report_interval, .. } = *arguments.get(&PRESET);
+                Some(Box::new(ArrivalReporter::new(ReportSchedule {
+                    packets: report_packets,
+                    interval: report_interval,
+                    repeats: REPEATS,
+                    unit: UNIT,
+                })))
+            })),
             arrivals: true,
             ..Needs::NOTHING
         },
@@ -276,7 +287,7 @@ impl Controller for Scream {
             now,
             srtt,
             packet: self.packet,
-            congestion: Congestion { lost, marked: news.marked as f64 / count },
+            congestion: Congestion { lost, arrived: news.packets, marked: news.marked },
             delay: self.queue.average,
             steadiness: self.queue.steadiness(),
             unmarked: news.unmarked_bytes,

@@ -19,8 +19,9 @@ const NO_MARKS: f64 = 0.0001;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Congestion {
     pub(super) lost: bool,
-    /// Share of the packets that arrived.
-    pub(super) marked: f64,
+    /// Packets that arrived, and those of them with a mark.
+    pub(super) arrived: u64,
+    pub(super) marked: u64,
 }
 
 /// What the window hears with a report.
@@ -43,7 +44,10 @@ pub(super) struct Window {
     constants: &'static Constants,
     pub(super) bytes: f64,
     pub(super) alpha: f64,
-    alpha_moved_at: Option<Time>,
+    /// When it last moved, and the packets since then: those that arrived, and those with a mark.
+    alpha_moved_at: Time,
+    arrived: u64,
+    marked: u64,
     /// Where it was when it last began to shrink; none before.
     inflection: Option<f64>,
     has_grown: bool,
@@ -59,7 +63,9 @@ impl Window {
             constants,
             bytes: context.initial_window.as_f64(),
             alpha: constants.start_alpha,
-            alpha_moved_at: None,
+            alpha_moved_at: Time::ZERO,
+            arrived: 0,
+            marked: 0,
             inflection: None,
             has_grown: true,
             reacted_at: None,
@@ -81,11 +87,11 @@ impl Window {
     }
 
     pub(super) fn on_round(&mut self, round: &Round) {
-        let Congestion { lost, marked } = round.congestion;
-        self.move_alpha(round.now, marked);
+        self.move_alpha(round);
+        let Congestion { lost, marked, .. } = round.congestion;
         let half = self.constants.delay_target / 2.0;
         let is_high = round.delay > half;
-        let is_event = lost || marked > 0.0 || is_high;
+        let is_event = lost || marked > 0 || is_high;
         let due =
             self.reacted_at.is_none_or(|reacted| round.now.since(reacted) >= round.srtt.min(VIRTUAL_RTT));
         let grows = !is_event || due;
@@ -101,13 +107,18 @@ impl Window {
         self.bytes = self.bytes.max(bytes.max(round.packet * packets).as_f64());
     }
 
-    fn move_alpha(&mut self, now: Time, marked: f64) {
-        if self.alpha_moved_at.is_some_and(|moved| now.since(moved) < self.constants.alpha_interval) {
+    /// By the share of marks since it last moved.
+    fn move_alpha(&mut self, round: &Round) {
+        self.arrived += round.congestion.arrived;
+        self.marked += round.congestion.marked;
+        let every = self.constants.alpha_interval.min(round.srtt);
+        if self.arrived == 0 || round.now.since(self.alpha_moved_at) < every {
             return;
         }
-        self.alpha_moved_at = Some(now);
-        if marked > self.alpha {
-            self.alpha += ALPHA_UP * (marked - self.alpha);
+        let share = self.marked as f64 / self.arrived as f64;
+        (self.alpha_moved_at, self.arrived, self.marked) = (round.now, 0, 0);
+        if share > self.alpha {
+            self.alpha += ALPHA_UP * (share - self.alpha);
         } else {
             self.alpha *= ALPHA_DOWN;
         }
@@ -134,7 +145,7 @@ impl Window {
 
     /// `high`: how far the delay is above half of its target, as a share of that half.
     fn react(&mut self, round: &Round, high: Option<f64>) {
-        let Congestion { lost, marked } = round.congestion;
+        let Congestion { lost, marked, .. } = round.congestion;
         if std::mem::take(&mut self.has_grown) {
             self.inflection = Some(self.bytes);
         }
@@ -144,7 +155,10 @@ impl Window {
         };
         let kept = if lost {
             LOSS_FACTOR
-        } else if marked > 0.0 {
+        } else if marked > 0 {
+            let soft =
+                if high.is_some() { 1.0 } else { self.distance().max(0.25) * round.steadiness.max(0.1) };
+            let cut = scale(self.alpha, self) * soft;
             let is_calm = self
                 .reacted_at
                 .is_none_or(|reacted| round.now.since(reacted) > round.srtt.max(VIRTUAL_RTT) * CALM_ROUNDS);
@@ -152,9 +166,7 @@ impl Window {
                 self.bytes = self.bytes.min(self.most_in_flight().max(round.packet.as_f64()));
                 self.alpha = ALPHA_AFTER_CALM;
             }
-            let soft =
-                if high.is_some() { 1.0 } else { self.distance().max(0.25) * round.steadiness.max(0.1) };
-            1.0 - scale(self.alpha, self) * soft
+            1.0 - cut
         } else {
             1.0 - scale(high.unwrap_or(0.0), self)
         };
@@ -190,7 +202,7 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use super::super::WEBRTC;
+    use super::super::{ERICSSON, WEBRTC};
     use super::*;
 
     const PACKET: Bytes = Bytes::new(1000);
@@ -204,12 +216,13 @@ mod tests {
         window
     }
 
-    fn report(millis: u64, marked: f64, delay: f64) -> Round {
+    /// Of ten packets.
+    fn report(millis: u64, marked: u64, delay: f64) -> Round {
         Round {
             now: Time::from_nanos(millis * 1_000_000),
             srtt: RTT,
             packet: PACKET,
-            congestion: Congestion { lost: false, marked },
+            congestion: Congestion { lost: false, arrived: 10, marked },
             delay,
             steadiness: 1.0,
             unmarked: Bytes::ZERO,
@@ -225,17 +238,32 @@ mod tests {
         let mut window = window();
         // No calm before: the first mark after 100 rounds sets it.
         window.reacted_at = Some(Time::ZERO);
-        window.on_round(&report(1, 0.8, 0.0));
+        window.on_round(&report(1, 8, 0.0));
         assert!((window.alpha - 0.1).abs() < 1e-12, "{}", window.alpha);
-        window.on_round(&report(2, 0.0, 0.0));
+        window.on_round(&report(2, 0, 0.0));
         assert!((window.alpha - 0.1 * 127.0 / 128.0).abs() < 1e-12, "{}", window.alpha);
+    }
+
+    #[test]
+    fn ericssons_alpha_moves_by_all_packets_of_ten_milliseconds_not_by_those_of_one_report() {
+        let context = Context { packet: PACKET, initial_window: PACKET * 100, seed: 1 };
+        let mut window = Window::new(&ERICSSON, &context);
+        window.reacted_at = Some(Time::ZERO);
+        // Of 40 packets 20 have a mark.
+        for (millis, marked) in [(3, 10), (6, 0), (9, 0), (12, 10)] {
+            assert_eq!(window.alpha, 0.1);
+            window.on_round(&report(millis, marked, 0.0));
+        }
+        assert!((window.alpha - 0.15).abs() < 1e-12, "{}", window.alpha);
     }
 
     #[test]
     fn a_loss_takes_three_tenths_once_in_25_ms() {
         let mut window = window();
-        let lost =
-            |millis| Round { congestion: Congestion { lost: true, marked: 0.0 }, ..report(millis, 0.0, 0.0) };
+        let lost = |millis| Round {
+            congestion: Congestion { lost: true, ..Congestion::default() },
+            ..report(millis, 0, 0.0)
+        };
         window.on_round(&lost(1));
         assert!((packets(&window) - 70.0).abs() < 1e-9, "{}", packets(&window));
         window.on_round(&lost(25));
@@ -245,23 +273,25 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mark_after_a_calm_takes_a_sixteenth_at_twice_the_virtual_rtt() {
+    fn the_first_mark_after_a_calm_brings_the_window_to_what_is_in_flight_and_later_ones_count_by_a_quarter()
+    {
         let mut window = window();
-        window.on_round(&report(1, 0.1, 0.0));
-        assert_eq!(window.alpha, 0.25);
-        // Half of 0.25, halved for an RTT of 50 ms, less a hundredth for the size; at the inflection point a quarter of it.
-        let cut = 0.25 / 2.0 / 2.0 * 0.99 * 0.25;
+        window.bytes = 150_000.0;
+        window.on_round(&report(1, 1, 0.0));
+        // An eighth of a tenth, its half, halved for an RTT of 50 ms, less a 150th for the size; at the inflection point a quarter of it.
+        let cut = 0.1 / 8.0 / 2.0 / 2.0 * (1.0 - 1.0 / 150.0) * 0.25;
         assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
+        assert_eq!(window.alpha, 0.25);
     }
 
     #[test]
     fn a_delay_above_half_of_the_target_counts_as_marks_of_its_excess() {
         let mut window = window();
-        window.on_round(&report(1, 0.0, 0.045));
+        window.on_round(&report(1, 0, 0.045));
         // 45 ms are half of the second 30 ms.
         let cut = 0.5 / 2.0 / 2.0 * 0.99;
         assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
-        window.on_round(&report(2, 0.0, 0.03));
+        window.on_round(&report(2, 0, 0.03));
         assert!(
             (packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9,
             "half of the target itself is no mark"
@@ -271,11 +301,11 @@ mod tests {
     #[test]
     fn a_calm_window_grows_by_a_packet_and_2_percent_in_a_round_and_no_further_than_what_is_in_flight() {
         let mut window = window();
-        window.on_round(&Round { unmarked: PACKET * 100, ..report(1, 0.0, 0.0) });
+        window.on_round(&Round { unmarked: PACKET * 100, ..report(1, 0, 0.0) });
         // A packet, less a hundredth for the size, times 1 + 0.02 * 100.
         assert!((packets(&window) - 102.97).abs() < 1e-9, "{}", packets(&window));
         window.bytes = 111_001.0;
-        window.on_round(&Round { unmarked: PACKET * 100, ..report(2, 0.0, 0.0) });
+        window.on_round(&Round { unmarked: PACKET * 100, ..report(2, 0, 0.0) });
         assert_eq!(window.bytes, 111_001.0);
     }
 }
