@@ -61,6 +61,8 @@ pub enum L4s {
     Bleached,
     /// What left with ECT(1) came with ECT(0).
     Remarked,
+    /// Nothing that left with ECT(1) came.
+    Dropped,
     /// The peer did not answer: it maps no codepoints.
     Unanswered,
 }
@@ -68,7 +70,7 @@ pub enum L4s {
 impl L4s {
     /// True if marks are no signal on this path, although the scheme wants them.
     pub fn is_missing(self) -> bool {
-        matches!(self, Self::Bleached | Self::Remarked | Self::Unanswered)
+        matches!(self, Self::Bleached | Self::Remarked | Self::Dropped | Self::Unanswered)
     }
 
     /// What the receiver's counts say of the path, in a word; nothing where the scheme sends no ECT(1).
@@ -78,6 +80,7 @@ impl L4s {
             Self::On => Some("ok"),
             Self::Bleached => Some("bleached"),
             Self::Remarked => Some("re-marked"),
+            Self::Dropped => Some("dropped"),
             Self::Asked | Self::Unanswered => Some("unknown"),
         }
     }
@@ -91,6 +94,7 @@ impl fmt::Display for L4s {
             Self::On => "packets carry ECT(1)",
             Self::Bleached => "no ECT(1): the path erases ECN codepoints; the scheme hears of losses alone",
             Self::Remarked => "no ECT(1): the path rewrites it to ECT(0); the scheme hears of losses alone",
+            Self::Dropped => "no ECT(1): the path drops packets with it; the scheme hears of losses alone",
             Self::Unanswered => {
                 "no ECT(1): the peer does not map ECN codepoints; the scheme hears of losses alone"
             }
@@ -147,6 +151,10 @@ impl EcnMap {
     /// What has arrived so far.
     pub(crate) fn received(&self) -> EcnCounts {
         self.received.get()
+    }
+
+    pub(crate) fn sent(&self) -> EcnCounts {
+        self.sent.get()
     }
 
     pub(crate) fn send_ect1(&self) {

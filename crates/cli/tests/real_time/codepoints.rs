@@ -100,6 +100,7 @@ fn the_result_says_what_the_path_does_to_ect1() {
         ("ip ecn set not-ect", "", "bleached", "erases", 1000),
         ("ip ecn ect1 ip ecn set not-ect", "", "bleached", "erases", 1000),
         ("ip ecn ect1 ip ecn set ect0", "", "re-marked", "rewrites", 1000),
+        ("ip ecn ect1 drop", "", "dropped", "drops", 1000),
         ("", "ip ecn set not-ect", "bleached", "erases", 2000),
     ];
     for (path, later, expected, note, most) in unfit {

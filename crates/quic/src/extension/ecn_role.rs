@@ -9,6 +9,10 @@ use cellcc_units::{Bytes, Span, Time};
 const MARKED_INTERVAL: Span = Span::from_millis(10);
 /// The same without marks. Our choice.
 const UNMARKED_INTERVAL: Span = Span::from_millis(100);
+/// Of so many datagrams with ECT(1) one must arrive, or the path drops them (RFC 9000, section A.4) ...
+const FIRST_DATAGRAMS: u64 = 10;
+/// ... unless this has not passed, or three round trips. Our choice.
+const LEAST_TEST: Span = Span::from_secs(1);
 /// Datagrams that must arrive between two messages: more than the acknowledgement of a message, so that an idle connection
 /// sends none.
 const MIN_DATAGRAMS: u64 = 2;
@@ -20,13 +24,22 @@ pub(super) struct EcnAsker {
     state: L4s,
     asked: u32,
     ask_at: Time,
+    /// When something must have arrived with ECT(1).
+    test_ends_at: Option<Time>,
     /// The most that the peer has counted, since messages overtake each other.
     newest: EcnCounts,
 }
 
 impl EcnAsker {
     pub(super) fn new(now: Time, flow: u32) -> Self {
-        Self { flow, state: L4s::Asked, asked: 0, ask_at: now, newest: EcnCounts::default() }
+        Self {
+            flow,
+            state: L4s::Asked,
+            asked: 0,
+            ask_at: now,
+            test_ends_at: None,
+            newest: EcnCounts::default(),
+        }
     }
 
     pub(super) fn flow(&self) -> u32 {
@@ -38,11 +51,34 @@ impl EcnAsker {
     }
 
     pub(super) fn next_wake(&self) -> Option<Time> {
-        (self.state == L4s::Asked).then_some(self.ask_at)
+        match self.state {
+            L4s::Asked => Some(self.ask_at),
+            L4s::On if self.is_untested() => Some(self.test_ends_at.unwrap_or(Time::ZERO)),
+            _ => None,
+        }
+    }
+
+    fn is_untested(&self) -> bool {
+        self.newest.ect1 + self.newest.ce == 0
+    }
+
+    /// Gives up where nothing has arrived with ECT(1) in the time for it.
+    fn test(&mut self, now: Time, rtt: Span, map: &EcnMap) {
+        let next = now + LEAST_TEST.max(rtt * 3);
+        let ends_at = *self.test_ends_at.get_or_insert(next);
+        if now >= ends_at {
+            match map.sent().ect1 {
+                ..FIRST_DATAGRAMS => self.test_ends_at = Some(next),
+                _ => self.give_up(L4s::Dropped, map),
+            }
+        }
     }
 
     /// The question, if it is due.
     pub(super) fn poll(&mut self, now: Time, rtt: Span, map: &EcnMap) -> Option<Message> {
+        if self.state == L4s::On && self.is_untested() {
+            self.test(now, rtt, map);
+        }
         if self.state != L4s::Asked || now < self.ask_at {
             return None;
         }
@@ -156,7 +192,8 @@ mod tests {
 
     const RTT: Span = Span::from_millis(30);
 
-    type Path = fn(Option<EcnCodepoint>) -> Option<EcnCodepoint>;
+    /// What becomes of a datagram's codepoint; nothing: the datagram is lost.
+    type Path = fn(Option<EcnCodepoint>) -> Option<Option<EcnCodepoint>>;
 
     /// Both ends, and what noq sees of the codepoints.
     struct Talk {
@@ -191,7 +228,8 @@ mod tests {
         /// noq sends a datagram. Gives the codepoints on the link and for noq at the other end.
         fn send(&self) -> (Option<EcnCodepoint>, Option<EcnCodepoint>) {
             let on_link = self.maps[0].outgoing(self.quic_sends, 1000);
-            (on_link, self.maps[1].incoming((self.path)(on_link), 1, 1000))
+            let arrives = (self.path)(on_link);
+            (on_link, arrives.and_then(|ecn| self.maps[1].incoming(ecn, 1, 1000)))
         }
 
         /// A second with two datagrams each millisecond, and the messages.
@@ -214,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_maps_makes_the_sender_send_ect1_and_its_quic_never_sees_it() {
-        let mut talk = Talk::new("prague", |ecn| ecn);
+        let mut talk = Talk::new("prague", Some);
         assert_eq!(talk.send(), (Some(Ect0), Some(Ect0)));
         talk.pass();
         assert_eq!((talk.sender.l4s(), talk.send()), (L4s::On, (Some(Ect1), Some(Ect0))));
@@ -222,7 +260,7 @@ mod tests {
 
     #[test]
     fn marks_reach_the_receivers_quic_and_the_senders_scheme() {
-        let mut talk = Talk::new("prague", |ecn| if ecn == Some(Ect1) { Some(Ce) } else { ecn });
+        let mut talk = Talk::new("prague", |ecn| Some(if ecn == Some(Ect1) { Some(Ce) } else { ecn }));
         talk.pass();
         assert_eq!((talk.sender.l4s(), talk.send()), (L4s::On, (Some(Ect1), Some(Ce))));
         // The last counts are at most ten milliseconds old, and the first datagrams left with ECT(0).
@@ -231,12 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_erases_or_rewrites_ect1_ends_ecn_and_is_named() {
-        let erases: Path = |_| None;
-        let rewrites: Path = |ecn| ecn.map(|_| Ect0);
-        for (path, verdict) in [(erases, L4s::Bleached), (rewrites, L4s::Remarked)] {
+    fn a_path_that_erases_rewrites_or_drops_ect1_ends_ecn_and_is_named() {
+        let erases: Path = |_| Some(None);
+        let rewrites: Path = |ecn| Some(ecn.map(|_| Ect0));
+        let drops: Path = |ecn| (ecn != Some(Ect1)).then_some(ecn);
+        for (path, verdict) in [(erases, L4s::Bleached), (rewrites, L4s::Remarked), (drops, L4s::Dropped)] {
             let mut talk = Talk::new("prague", path);
-            talk.pass();
+            (0..2).for_each(|_| talk.pass());
             assert_eq!((talk.sender.l4s(), talk.send().0), (verdict, None));
             assert!(verdict.is_missing() && verdict.to_string().starts_with("no ECT(1)"));
         }
@@ -244,9 +283,9 @@ mod tests {
 
     #[test]
     fn a_path_that_begins_to_erase_ect1_is_named_although_quic_gives_ecn_up_first() {
-        let mut talk = Talk::new("prague", |ecn| ecn);
+        let mut talk = Talk::new("prague", Some);
         talk.pass();
-        (talk.path, talk.quic_sends) = (|_| None, None);
+        (talk.path, talk.quic_sends) = (|_| Some(None), None);
         assert_eq!(talk.send().0, Some(Ect1));
         talk.pass();
         assert_eq!((talk.sender.l4s(), talk.send().0), (L4s::Bleached, None));
@@ -254,7 +293,7 @@ mod tests {
 
     #[test]
     fn lost_datagrams_are_no_fault_of_the_path() {
-        let mut talk = Talk::new("prague", |ecn| ecn);
+        let mut talk = Talk::new("prague", Some);
         talk.pass();
         (0..100).for_each(|_| _ = talk.maps[0].outgoing(Some(Ect0), 1000));
         talk.pass();
@@ -263,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_maps_nothing_leaves_the_scheme_to_losses() {
-        let mut talk = Talk::new("prague", |ecn| ecn);
+        let mut talk = Talk::new("prague", Some);
         talk.receiver = Extension::new(cellcc_schemes::registry());
         (0..2).for_each(|_| talk.pass());
         assert_eq!((talk.sender.l4s(), talk.send().0), (L4s::Unanswered, None));
@@ -272,7 +311,7 @@ mod tests {
     #[test]
     fn other_schemes_ask_nothing_and_keep_their_codepoint() {
         for scheme in ["cubic", "tide", "rbbr"] {
-            let mut talk = Talk::new(scheme, |ecn| ecn);
+            let mut talk = Talk::new(scheme, Some);
             talk.pass();
             assert_eq!(
                 (talk.sender.l4s(), talk.send()),

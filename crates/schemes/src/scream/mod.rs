@@ -87,7 +87,8 @@ struct Constants {
     start_alpha: f64,
     /// Alpha moves at most so often, by all packets since it last moved; where a round trip is shorter, once in that.
     alpha_interval: Span,
-    /// The receiver reports after so many packets, and so long after its last report.
+    /// The receiver reports after so many packets, or so long after its last report. WebRTC's does by time alone
+    /// (`CongestionControlFeedbackGenerator`): its packets are what a report has room for, less those that are in it again.
     report_packets: u64,
     report_interval: Span,
     /// In bytes and in packets, of which the more counts.

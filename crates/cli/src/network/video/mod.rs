@@ -150,7 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
         }
     };
     say(&format!(
-        "{} runs, about {} min, in {}",
+        "runs: {}, about {} min, in {}",
         missing.len(),
         session.minutes(missing.len()),
         out.display()
