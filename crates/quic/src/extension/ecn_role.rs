@@ -31,15 +31,8 @@ pub(super) struct EcnAsker {
 }
 
 impl EcnAsker {
-    pub(super) fn new(now: Time, flow: u32) -> Self {
-        Self {
-            flow,
-            state: L4s::Asked,
-            asked: 0,
-            ask_at: now,
-            test_ends_at: None,
-            newest: EcnCounts::default(),
-        }
+    pub(super) fn new(now: Time, flow: u32, state: L4s) -> Self {
+        Self { flow, state, asked: 0, ask_at: now, test_ends_at: None, newest: EcnCounts::default() }
     }
 
     pub(super) fn flow(&self) -> u32 {
@@ -287,6 +280,11 @@ mod tests {
         talk.pass();
         (talk.path, talk.quic_sends) = (|_| Some(None), None);
         assert_eq!(talk.send().0, Some(Ect1));
+        talk.pass();
+        assert_eq!((talk.sender.l4s(), talk.send().0), (L4s::Bleached, None));
+        // On a path that erases nothing, after a handover, the connection stays without.
+        (talk.path, talk.quic_sends) = (Some, Some(Ect0));
+        talk.sender.begin_flow(talk.now, &cellcc_schemes::registry().parse("prague").unwrap());
         talk.pass();
         assert_eq!((talk.sender.l4s(), talk.send().0), (L4s::Bleached, None));
     }

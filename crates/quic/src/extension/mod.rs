@@ -124,7 +124,11 @@ impl Extension {
         let has_component = scheme.build_receiver(&receiver_role::CONTEXT).is_some();
         let is_asked = has_component && scheme.text().len() <= MAX_SCHEME_TEXT;
         self.sender_role = is_asked.then(|| SenderRole::new(now, self.next_flow, scheme.text().into()));
-        self.ecn_asker = (self.ecn.is_some() && is_l4s(scheme)).then(|| EcnAsker::new(now, self.next_flow));
+        // A connection that a path proved unfit for ECT(1) stays without: on another path its packets are Not-ECT, too.
+        let unfit = self.ecn_asker.as_ref().map(EcnAsker::state).filter(|state| state.is_missing());
+        let state = unfit.unwrap_or(L4s::Asked);
+        self.ecn_asker =
+            (self.ecn.is_some() && is_l4s(scheme)).then(|| EcnAsker::new(now, self.next_flow, state));
         self.next_flow = self.next_flow.wrapping_add(1);
     }
 
