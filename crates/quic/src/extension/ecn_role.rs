@@ -9,9 +9,9 @@ use cellcc_units::{Bytes, Span, Time};
 const MARKED_INTERVAL: Span = Span::from_millis(10);
 /// The same without marks. Our choice.
 const UNMARKED_INTERVAL: Span = Span::from_millis(100);
-/// Of so many datagrams with ECT(1) one must arrive, or the path drops them (RFC 9000, section A.4) ...
+/// Where so many datagrams have left with ECT(1) and none has arrived, the path drops them (RFC 9000, section A.4), ...
 const FIRST_DATAGRAMS: u64 = 10;
-/// ... unless this has not passed, or three round trips. Our choice.
+/// ... after this time, or three round trips where those are longer. Our choice.
 const LEAST_TEST: Span = Span::from_secs(1);
 /// Datagrams that must arrive between two messages: more than the acknowledgement of a message, so that an idle connection
 /// sends none.
