@@ -99,7 +99,7 @@ fn tide_holds_the_queue_that_it_is_set_to_where_cubic_fills_it() {
         let _alone = alone();
         let Some(_kernel) = kernel() else { return };
         let folder = tempfile::tempdir().unwrap();
-        cellcc(folder.path()).args(arguments("cubic,tide,tide(preset=bulk)", "8s")).assert().success();
+        cellcc(folder.path()).args(arguments("cubic,tide,tide(preset=bulk)", "4s")).assert().success();
         let records = records(folder.path());
         let (queue, used) = (metrics(&records, "queueing_delay_p50_ms"), metrics(&records, "utilisation"));
         // 5 ms and 20 ms, two packets more, and what the link's own unsteadiness adds.

@@ -124,7 +124,7 @@ impl Extension {
         let has_component = scheme.build_receiver(&receiver_role::CONTEXT).is_some();
         let is_asked = has_component && scheme.text().len() <= MAX_SCHEME_TEXT;
         self.sender_role = is_asked.then(|| SenderRole::new(now, self.next_flow, scheme.text().into()));
-        // A connection that a path proved unfit for ECT(1) stays without: on another path its packets are Not-ECT, too.
+        // Once a path has proved unfit for ECT(1), the connection's packets are Not-ECT on every path.
         let unfit = self.ecn_asker.as_ref().map(EcnAsker::state).filter(|state| state.is_missing());
         let state = unfit.unwrap_or(L4s::Asked);
         self.ecn_asker =

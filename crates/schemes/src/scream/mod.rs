@@ -1,6 +1,6 @@
 //! SCReAM v2: congestion control for video over cellular links, with a window as its reference and a media rate of it.
 //!
-//! 1. The receiver reports when packets arrived and which were marked: after 16 packets or 40 ms, each packet at least twice.
+//! 1. The receiver reports when packets arrived and which were marked: every 25 ms; Ericsson's after 16 packets or 40 ms.
 //! 2. The window shrinks by the share of marks (alpha, as in DCTCP), by 0.3 for a loss, and by how far the queueing delay is above half
 //!    of its target, as if that were a mark; at most once in a round, or in 25 ms.
 //! 3. It grows by a packet per round, and long after congestion by 2 % of itself; less where the window was when it last shrank, and
@@ -22,6 +22,8 @@
 //! - *Where a frame ends is not known here*: no report leaves at its last packet, and a large frame is not paced faster.
 //! - *The sender's queue is the application's*: Ericsson's rate falls with it, here the application clears it.
 //! - *Each change of the rate reaches the encoder*, without hysteresis.
+//! - *The first cut after a long time without congestion* is WebRTC's: by alpha as it was. Ericsson's takes a quarter, and alpha is a half.
+//! - *WebRTC has moved on since*: it judges losses by their share, and small windows by the media rate alone.
 //! - *Without `l4s` packets are not ECN-capable*: Ericsson's factor of 0.9 for classic marks has no use.
 
 mod delay;
@@ -85,10 +87,10 @@ struct Constants {
     /// Of the media rate.
     pacing: f64,
     start_alpha: f64,
-    /// Alpha moves at most so often, by all packets since it last moved; where a round trip is shorter, once in that.
+    /// Alpha moves at most once in this time, or in a round trip where that is shorter, by all packets since it last moved.
     alpha_interval: Span,
     /// The receiver reports after so many packets, or so long after its last report. WebRTC's does by time alone
-    /// (`CongestionControlFeedbackGenerator`): its packets are what a report has room for, less those that are in it again.
+    /// (`CongestionControlFeedbackGenerator`): its number is what a report has room for, less what it repeats.
     report_packets: u64,
     report_interval: Span,
     /// In bytes and in packets, of which the more counts.

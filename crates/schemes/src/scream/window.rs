@@ -273,8 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_mark_after_a_calm_brings_the_window_to_what_is_in_flight_and_later_ones_count_by_a_quarter()
-    {
+    fn the_first_mark_after_a_calm_brings_the_window_to_what_is_in_flight_and_sets_alpha_to_a_quarter() {
         let mut window = window();
         window.bytes = 150_000.0;
         window.on_round(&report(1, 1, 0.0));

@@ -111,7 +111,7 @@ fn rate_of_frames(text: &str) -> Result<Rate, String> {
     if (least..=most).contains(&rate) {
         Ok(rate)
     } else {
-        Err(format!("60 frames a second have a rate of {least} to {most}"))
+        Err(format!("{} frames a second have a rate of {least} to {most}", Source::FRAMES_PER_SECOND))
     }
 }
 
