@@ -1,10 +1,10 @@
 //! `cellcc assist demo`: in QUIC; and in the kernel's TCP, with base station, service and kernel in one process, which needs root;
 //! elsewhere that test says so and passes.
 
+use crate::can_emulate;
 use crate::common::cellcc;
-use crate::{alone, can_emulate};
 use cellcc_kernel::{Machine, Scheme};
-use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
+use cellcc_test_support::{alone_in_the_kernel, needs_punctuality, skip};
 use serde_json::Value;
 use std::fs;
 
@@ -30,8 +30,7 @@ fn an_operator_reads_in_one_sentence_what_is_gained_also_from_the_second_run() {
 
 #[test]
 fn the_kernels_tcp_follows_what_the_service_hears_from_the_emulators_base_station() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         if let Err(refusal) =
             Machine::current().permits(Scheme::named("cellcc_natcp").expect("a scheme of ours"))
         {

@@ -1,11 +1,11 @@
 //! `cellcc assist join` between a service and the kernel: who is in the map of the kernel's schemes, and when. Needs root and
 //! nftables; elsewhere the test says so and passes.
 
+use crate::can_emulate;
 use crate::cell::Cell;
 use crate::common::cellcc;
-use crate::{alone, can_emulate};
 use cellcc_kernel::{Machine, Scheme};
-use cellcc_test_support::{alone_in_the_kernel, skip};
+use cellcc_test_support::{alone, alone_in_the_kernel, skip};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

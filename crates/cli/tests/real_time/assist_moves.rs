@@ -4,9 +4,9 @@
 #[path = "../../../measure/src/bin/moving_users/run/mod.rs"]
 mod moving_users;
 
-use crate::{alone, can_emulate};
+use crate::can_emulate;
 use cellcc_kernel::{Machine, Scheme};
-use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
+use cellcc_test_support::{alone_in_the_kernel, needs_punctuality, skip};
 use moving_users::Schedule;
 use std::path::Path;
 use std::process::Command;
@@ -27,8 +27,7 @@ fn is_there(program: &str) -> bool {
 
 #[test]
 fn moving_users_lose_no_flow_and_both_senders_hear_of_the_new_site_within_three_periods() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         if let Err(refusal) =
             Machine::current().permits(Scheme::named("cellcc_natcp").expect("a scheme of ours"))
         {

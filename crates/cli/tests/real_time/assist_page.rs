@@ -1,10 +1,9 @@
 //! The page of the live cell: the service as a process of its own, in headless Chromium.
 
-use crate::alone;
 use crate::browser::Browser;
 use crate::common::{AssistService, cellcc};
 use cellcc_netassist_client::{Client, ClientSettings, Credentials, Role, ServiceAddress};
-use cellcc_test_support::{retry_on_stall, skip};
+use cellcc_test_support::{alone, needs_punctuality, skip};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -140,8 +139,7 @@ fn the_page_shows_live_numbers_and_who_is_informed() {
 
 #[test]
 fn a_service_that_is_stopped_or_killed_is_shown_as_gone_and_one_that_comes_back_as_live() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(mut browser) = Browser::start() else {
             return skip("chromium is not installed (apt-get install chromium)");
         };

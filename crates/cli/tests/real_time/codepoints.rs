@@ -1,9 +1,9 @@
 //! What becomes of ECT(1) between the ends of `--driver quic`, by the counters of nftables and by the result. Needs root and nftables;
 //! elsewhere the test says so and passes.
 
+use crate::can_emulate;
 use crate::common::interruptible;
-use crate::{alone, can_emulate};
-use cellcc_test_support::{retry_on_stall, skip};
+use cellcc_test_support::{alone, needs_punctuality, skip};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ fn the_result_says_what_the_path_does_to_ect1() {
         return skip("ip, nft or nsenter is missing: apt-get install iproute2 nftables util-linux");
     }
     let _alone = alone();
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         let ([ect1, ce], validation, notes) = prague_over("", "");
         assert_eq!(validation, "ok", "{notes}");
         assert!(ect1 > 1000 && (1..ect1).contains(&ce), "{ect1} packets with ECT(1), {ce} with CE");
@@ -104,7 +104,7 @@ fn the_result_says_what_the_path_does_to_ect1() {
         ("", "ip ecn set not-ect", "bleached", "erases", 2000),
     ];
     for (path, later, expected, note, most) in unfit {
-        retry_on_stall(|| {
+        needs_punctuality(|| {
             let ([ect1, _], validation, notes) = prague_over(path, later);
             assert_eq!(validation, expected, "{path}, then {later}: {notes}");
             assert!(notes.contains(note), "{notes}");

@@ -1,12 +1,12 @@
 //! This host's own counters as a source of network assistance, with real TCP over an emulated link. Needs root; elsewhere the
 //! tests say so and pass.
 
+use crate::can_emulate;
 use crate::cell::Cell;
 use crate::common::{AssistService, cellcc};
-use crate::{alone, can_emulate};
 use cellcc_assist::{AdviceClass, Estimate, Estimator, PassiveCounters, PassiveReader};
 use cellcc_kernel::{HostCounters, Machine};
-use cellcc_test_support::{retry_on_stall, skip};
+use cellcc_test_support::{alone, needs_punctuality, skip};
 use cellcc_units::{Rate, Span, Time};
 use libbpf_rs::query::ProgInfoIter;
 use rustix::net::sockopt::set_socket_send_buffer_size;
@@ -99,8 +99,7 @@ fn write(server: &mut TcpStream, demand: &AtomicU64) {
 
 #[test]
 fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothing() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         if !can_count() {
             return;
         }

@@ -1,9 +1,9 @@
 //! The driver `kernel` with schemes of ours, which it adds to the kernel. Needs root; elsewhere the tests say so and pass.
 
+use crate::can_emulate;
 use crate::common::cellcc;
-use crate::{alone, can_emulate};
 use cellcc_kernel::{Machine, Scheme};
-use cellcc_test_support::{alone_in_the_kernel, retry_on_stall, skip};
+use cellcc_test_support::{alone, alone_in_the_kernel, needs_punctuality, skip};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::Path;
@@ -49,8 +49,7 @@ fn records(folder: &Path) -> Vec<Value> {
 
 #[test]
 fn schemes_of_ours_run_next_to_the_kernels_own_and_are_gone_afterwards() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(_kernel) = kernel() else { return };
         let before = available();
         let folder = tempfile::tempdir().unwrap();
@@ -70,8 +69,7 @@ fn schemes_of_ours_run_next_to_the_kernels_own_and_are_gone_afterwards() {
 
 #[test]
 fn c2tcp_holds_the_rtt_that_it_is_set_to_where_cubic_fills_the_queue() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(_kernel) = kernel() else { return };
         let folder = tempfile::tempdir().unwrap();
         let schemes = "cubic,c2tcp,c2tcp(profile=v1,target=40ms),c2tcp(profile=v1,target=90ms)";
@@ -95,8 +93,7 @@ fn c2tcp_holds_the_rtt_that_it_is_set_to_where_cubic_fills_the_queue() {
 
 #[test]
 fn tide_holds_the_queue_that_it_is_set_to_where_cubic_fills_it() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(_kernel) = kernel() else { return };
         let folder = tempfile::tempdir().unwrap();
         cellcc(folder.path()).args(arguments("cubic,tide,tide(preset=bulk)", "4s")).assert().success();
@@ -114,8 +111,7 @@ fn tide_holds_the_queue_that_it_is_set_to_where_cubic_fills_it() {
 
 #[test]
 fn roccet_leaves_a_queue_of_its_own_at_one_rtt_where_cubic_fills_it() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(_kernel) = kernel() else { return };
         let folder = tempfile::tempdir().unwrap();
         cellcc(folder.path()).args(arguments("cubic,roccet", "8s")).assert().success();
@@ -130,8 +126,7 @@ fn roccet_leaves_a_queue_of_its_own_at_one_rtt_where_cubic_fills_it() {
 
 #[test]
 fn westwood_empties_the_queue_at_a_loss_where_reno_leaves_half_of_the_window() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(_kernel) = kernel() else { return };
         let folder = tempfile::tempdir().unwrap();
         // The path holds 50 packets: Reno's window goes from 75 to 150, Westwood+'s from 50.
@@ -149,8 +144,7 @@ fn westwood_empties_the_queue_at_a_loss_where_reno_leaves_half_of_the_window() {
 
 #[test]
 fn natcp_follows_the_network_only_while_it_reports() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(_kernel) = kernel() else { return };
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("s.toml"), "[netassist]\noutages = ['2s..5s']\n").unwrap();
@@ -173,8 +167,7 @@ fn natcp_follows_the_network_only_while_it_reports() {
 
 #[test]
 fn in_a_cell_each_user_hears_what_its_own_queue_was_served() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(_kernel) = kernel() else { return };
         let folder = tempfile::tempdir().unwrap();
         let arguments = [arguments("natcp+cubic#1", "5s"), vec!["--cell", "round-robin:20Mbit/s"]].concat();

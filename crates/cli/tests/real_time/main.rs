@@ -41,10 +41,3 @@ mod video;
 fn can_emulate() -> bool {
     cellcc_emu::namespace::Namespace::create().map_err(cellcc_test_support::skip).is_ok()
 }
-
-/// Runs in real time disturb each other, so each takes this lock.
-#[cfg(target_os = "linux")]
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}

@@ -1,9 +1,9 @@
 //! The driver `quic`: schemes in QUIC over real sockets through the emulator. Needs network namespaces; where there are
 //! none, the tests say so and pass.
 
+use crate::can_emulate;
 use crate::common::cellcc;
-use crate::{alone, can_emulate};
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::{alone, needs_punctuality};
 use serde_json::Value;
 
 /// The Records of `cellcc compare` with these arguments.
@@ -25,11 +25,10 @@ fn of_driver<'a>(records: &'a [Value], driver: &str) -> &'a Value {
 
 #[test]
 fn the_simulator_and_quic_agree_on_a_constant_link() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         if !can_emulate() {
             return;
         }
-        let _alone = alone();
         // A window of one and a half times the path's bandwidth-delay product, and one that fills and overflows the queue.
         for scheme in ["fixed-window(window=45pkt)", "cubic"] {
             let both = records(&[
@@ -85,11 +84,10 @@ fn a_sized_flow_starts_late_and_is_through() {
 
 #[test]
 fn frames_arrive_in_time_where_the_link_has_room_and_late_where_it_has_not() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         if !can_emulate() {
             return;
         }
-        let _alone = alone();
         let missed = |rate: &str| {
             let scheme = format!("cubic:frames({rate},100ms)");
             let records = records(&[
@@ -117,11 +115,10 @@ fn frames_arrive_in_time_where_the_link_has_room_and_late_where_it_has_not() {
 
 #[test]
 fn three_flows_of_a_mix_share_the_link() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         if !can_emulate() {
             return;
         }
-        let _alone = alone();
         let records = records(&[
             "--driver",
             "quic",

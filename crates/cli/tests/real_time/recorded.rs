@@ -1,9 +1,9 @@
 //! Traces recorded across the emulator.
 
+use crate::can_emulate;
 use crate::common::cellcc;
-use crate::{alone, can_emulate};
 use cellcc_link::Capacity;
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::{alone, needs_punctuality};
 use cellcc_units::Rate;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -68,7 +68,7 @@ fn every_second_of_a_recording_carries_what_its_link_does() {
         }
     }
     for link in links {
-        retry_on_stall(|| {
+        needs_punctuality(|| {
             let worst_second = recorded(&link).agreement["worst_1s_bin"].as_f64().unwrap();
             assert!(worst_second <= 0.02, "{link}: {worst_second}");
         });
@@ -82,8 +82,7 @@ fn the_curve_of_a_recording_is_that_of_its_link() {
     if !can_emulate() {
         return;
     }
-    let _alone = alone();
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         let Outcome { agrees, agreement, late_p99_us, late_max_us } = recorded("12Mbit/s");
         assert!(late_p99_us <= PUNCTUAL_US, "one release in a hundred is {late_p99_us} us late or more");
         // Where the machine stood still for some milliseconds once, packets that pass meanwhile are missing for so long,

@@ -1,7 +1,7 @@
 //! `cellcc serve`, `get` and `put` over loopback, as people use them.
 
 use crate::common::{cellcc, interruptible, signal};
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -142,7 +142,7 @@ fn sized_transfers_carry_just_that_in_both_directions_over_several_connections()
 
 #[test]
 fn a_get_shows_what_the_server_knows_of_its_sending_and_leaves_a_record() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         let server = Server::start(&[]);
         let arguments =
             ["--time", "1s", "--interval", "200ms", "--scheme", "bbr", "--json", "--record", "record.json"];
@@ -167,7 +167,7 @@ fn a_get_shows_what_the_server_knows_of_its_sending_and_leaves_a_record() {
 
 #[test]
 fn a_constant_rate_and_frames_arrive_as_they_are_made() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         let server = Server::start(&[]);
         for command in ["get", "put"] {
             let output = server.client(command, "", &["--rate", "4Mbit/s", "--time", "2s", "--json"]);

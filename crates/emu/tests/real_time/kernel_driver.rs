@@ -1,9 +1,8 @@
 //! Kernel TCP through the emulator. The tests need network namespaces, and are skipped without them.
 
-use crate::common::alone;
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
-use cellcc_test_support::{retry_on_stall, skip};
+use cellcc_test_support::{alone, needs_punctuality, skip};
 
 /// The driver; `None` where this machine cannot run it, and the test is skipped.
 fn driver() -> Option<KernelDriver<()>> {
@@ -33,8 +32,7 @@ fn run(driver: &KernelDriver<()>, text: &str) -> Record {
 
 #[test]
 fn kernel_cubic_fills_a_link() {
-    retry_on_stall(|| {
-        let _alone = alone();
+    needs_punctuality(|| {
         let Some(driver) = driver() else { return };
         let record = run(
             &driver,

@@ -1,11 +1,12 @@
 //! Topologies as programs in them see them.
 
 use crate::common::{
-    BACKENDS, alone, build, build_in, can_run, carrying, exchange, next_packet, output_in, socket_in, spec,
+    BACKENDS, build, build_in, can_run, carrying, exchange, next_packet, output_in, socket_in, spec,
 };
 use cellcc_emu::device::Backend;
 use cellcc_emu::namespace::Namespace;
 use cellcc_emu::topology::Topology;
+use cellcc_test_support::alone;
 use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};

@@ -9,7 +9,7 @@ use cellcc_netassist::source::gnb::{GnbAddress, GnbUdp};
 use cellcc_netassist::source::{FASTEST_CELL, SourceConfig};
 use cellcc_netassist::{Authority, RadioName, ServiceClock, User};
 use cellcc_netassist_client::{Role, ServiceAddress};
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use cellcc_units::Span;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::Read;
@@ -53,7 +53,7 @@ async fn a_host_that_answers_is_near_and_one_that_is_away_is_not_known() {
 
 #[test]
 fn the_minimum_is_that_of_the_path_whatever_else_arrives() {
-    retry_on_stall(|| Runtime::new().unwrap().block_on(over_a_path_with_jitter()));
+    needs_punctuality(|| Runtime::new().unwrap().block_on(over_a_path_with_jitter()));
 }
 
 /// The path passes echoes on, some only later, some never, each answer twice, with forged ones between them.

@@ -4,7 +4,7 @@ use crate::support::{SERVER_NAME, configs};
 use cellcc_quic::ecn::L4s;
 use cellcc_quic::ecn_socket::Codepoints;
 use cellcc_quic::{Congestion, attach_mapping_receiver, attach_receiver};
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use noq::udp::{EcnCodepoint, RecvMeta, Transmit};
 use noq::{AsyncUdpSocket, Connection, Endpoint, EndpointConfig, Runtime, TokioRuntime, TransportConfig};
 use std::future::poll_fn;
@@ -121,7 +121,7 @@ async fn transfer(from: &Connection, to: &Connection) {
 
 fn in_real_time<T>(run: impl AsyncFn() -> T, judge: impl Fn(T)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    retry_on_stall(|| judge(runtime.block_on(run())));
+    needs_punctuality(|| judge(runtime.block_on(run())));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::support::relay::Bottleneck;
 use cellcc_quic::extension::{Body, CONTEXT, Message, PeerComponent};
 use cellcc_quic::{Attached, Congestion, Observed, attach_receiver};
 use cellcc_schemes::{Estimation, RateFeedback, RateSignal};
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use cellcc_units::{Bytes, Rate};
 use noq::{Connection, TransportConfig};
 use std::time::{Duration, Instant};
@@ -76,7 +76,7 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn the_receivers_estimate_of_the_links_rate_reaches_the_sender() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         run(async {
             let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
             let receiver = attach_receiver(&pair.client, cellcc_schemes::registry());
@@ -237,7 +237,7 @@ const MOST_BELIEVED: f64 = 1.25 * 30.0 / 28.0;
 
 #[test]
 fn a_receiver_that_claims_four_times_the_rate_gains_the_bound_and_no_throughput() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         run(async {
             let (pair, _plain) = rbbr_over(Some(LINK), TransportConfig::default()).await;
             let time = Duration::from_secs(4);

@@ -2,7 +2,7 @@
 
 use crate::support;
 use cellcc_quic::Congestion;
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use noq::TransportConfig;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ const TRANSFER_BYTES: usize = 2_000_000;
 #[test]
 fn every_scheme_carries_data() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         runtime.block_on(async {
             let registry = cellcc_schemes::registry();
             for info in registry.schemes() {
@@ -55,7 +55,7 @@ async fn paced_for(served: Duration) -> Duration {
 #[test]
 fn a_flow_keeps_its_rate_whether_it_is_served_or_no_longer_or_never() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         for served_ms in [900, 300, 0] {
             let took = runtime.block_on(paced_for(Duration::from_millis(served_ms))).as_secs_f64();
             // A second, and the headers.

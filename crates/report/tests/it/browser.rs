@@ -4,7 +4,7 @@ use crate::fabricated;
 use crate::transfers::transfers;
 use cellcc_experiment::Record;
 use cellcc_report::{Report, html};
-use cellcc_test_support::{retry_on_stall, skip};
+use cellcc_test_support::{needs_punctuality, skip};
 use cellcc_units::Span;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -92,7 +92,7 @@ fn check_window(files: &[(&str, String)], script: &str, window: [u32; 2], link: 
     std::fs::write(&file, format!("{page}<script>{script}</script></body>{end}")).unwrap();
     let open = || open(chromium, &file, window, link);
     // On a busy machine the browser's time runs ahead of what it shows: then a figure is not drawn although it is near.
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         let dom = open().or_else(open).expect("Chromium ends");
         let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
         assert_eq!(result.map(|(result, _)| result), Some("passed"), "{} characters of page", dom.len());

@@ -4,7 +4,7 @@ mod client;
 mod hostile;
 
 use bytes::Buf;
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use cellcc_transfer::Limits;
 use client::{Client, Site, content};
 use http::{Method, StatusCode};
@@ -134,7 +134,7 @@ async fn a_server_that_ends_answers_what_was_asked() {
 
 #[test]
 fn a_client_that_leaves_gives_its_place_back() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         tokio::runtime::Runtime::new().unwrap().block_on(async {
             let site = Site::with_connections("cubic", 1);
             site.write("large", &content(20_000_000));

@@ -2,7 +2,7 @@
 
 use super::{run, stderr, stdout};
 use crate::can_emulate;
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use std::fs;
 use std::process::Command;
 
@@ -73,7 +73,7 @@ fn a_full_disk_ends_the_log_with_an_error_that_names_it_and_the_command_goes_on(
 
 #[test]
 fn the_emulator_reports_what_it_measured_of_itself() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         if !can_emulate() {
             return;
         }

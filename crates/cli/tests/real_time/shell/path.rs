@@ -3,7 +3,7 @@
 use super::{run, stderr, stdout};
 use crate::can_emulate;
 use crate::common::cellcc;
-use cellcc_test_support::retry_on_stall;
+use cellcc_test_support::needs_punctuality;
 use std::fs;
 use std::process::Output;
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn a_round_trip_is_never_shorter_than_asked_over_either_back_end_and_either_prot
 
 #[test]
 fn iperf3_gets_what_the_link_carries_up_down_and_as_datagrams() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         if !can_emulate() {
             return;
         }
@@ -95,7 +95,7 @@ fn shells_within_shells_add_their_delays_in_one_line_and_nested() {
 
 #[test]
 fn each_user_of_a_cell_has_a_path_of_its_own_and_they_share_the_base_station() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         if !can_emulate() {
             return;
         }
@@ -131,7 +131,7 @@ fn each_user_of_a_cell_has_a_path_of_its_own_and_they_share_the_base_station() {
 
 #[test]
 fn a_queue_with_ecn_marks_real_tcp_instead_of_dropping() {
-    retry_on_stall(|| {
+    needs_punctuality(|| {
         if !can_emulate() {
             return;
         }

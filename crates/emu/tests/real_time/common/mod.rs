@@ -10,16 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) const BACKENDS: [Backend; 2] = [Backend::Tun, Backend::Packet];
-
-/// Runs in real time disturb each other.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Whether this machine can build topologies. Otherwise the test is skipped.
 pub(crate) fn can_run() -> bool {
