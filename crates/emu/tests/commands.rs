@@ -8,16 +8,12 @@ use cellcc_emu::commands::Commands;
 use cellcc_emu::error::EmuError;
 use cellcc_emu::job::Job;
 use cellcc_emu::namespace::Namespace;
+use cellcc_test_support::{alone, needs_punctuality};
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-fn alone() -> MutexGuard<'static, ()> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use std::sync::Arc;
 
 fn job(command: &[&str]) -> Job {
     Job {
@@ -96,19 +92,23 @@ fn what_a_command_leaves_running_ends_and_is_named_but_not_what_a_server_has_in_
 /// A server that was killed at once used to leave nothing of what it had not written yet.
 #[test]
 fn a_server_is_asked_to_end_before_it_is_killed_and_writes_where_it_was_asked_to() {
-    let _alone = alone();
-    let (mut reader, writer) = io::pipe().unwrap();
-    // Without a child, whose end the shell might report.
-    let lines = "trap 'echo last; exit' TERM; echo first; echo error >&2; while :; do :; done";
-    let mut commands = Commands::new().unwrap();
-    commands.start(&Namespace::current().unwrap(), &server(&["sh", "-c", lines], writer.as_fd())).unwrap();
-    drop(writer);
-    let mut begin = [0; "first\nerror\n".len()];
-    reader.read_exact(&mut begin).unwrap();
-    assert_eq!(commands.end(), []);
-    let mut rest = String::new();
-    reader.read_to_string(&mut rest).unwrap();
-    assert_eq!(rest, "last\n");
+    // It has a second, and takes a processor for itself.
+    needs_punctuality(|| {
+        let (mut reader, writer) = io::pipe().unwrap();
+        // Without a child, whose end the shell might report.
+        let lines = "trap 'echo last; exit' TERM; echo first; echo error >&2; while :; do :; done";
+        let mut commands = Commands::new().unwrap();
+        commands
+            .start(&Namespace::current().unwrap(), &server(&["sh", "-c", lines], writer.as_fd()))
+            .unwrap();
+        drop(writer);
+        let mut begin = [0; "first\nerror\n".len()];
+        reader.read_exact(&mut begin).unwrap();
+        assert_eq!(commands.end(), []);
+        let mut rest = String::new();
+        reader.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "last\n");
+    });
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn as_ordinary_user() {
             &socket_in(&user.namespace, user.address4),
             &socket_in(&topology.outside().namespace, outside),
         );
-        let answer = output_in(&user.namespace, &format!("ping -c 1 -W 2 {outside}"));
+        let answer = output_in(&user.namespace, &format!("ping -c 1 -W 20 {outside}"));
         assert!(answer.contains(" 0% packet loss"), "{answer}");
     });
     let mut nested = Command::new(env::current_exe().unwrap());

@@ -69,6 +69,10 @@ fn schemes_of_ours() -> Option<String> {
 /// Where `CI` is set: there no test may be skipped.
 pub fn skip(reason: impl fmt::Display) {
     assert!(std::env::var_os("CI").is_none(), "this test cannot run: {reason}");
-    // Not `eprintln!`: cargo hides what that writes in a test that passes.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {reason}");
+    say(&format!("SKIPPED: {reason}"));
+}
+
+/// A line on standard error, in one piece. Not `eprintln!`: cargo hides what that writes in a test that passes.
+fn say(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -4,7 +4,6 @@ use crate::machine::{Load, Watchdog};
 use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -38,7 +37,7 @@ pub fn needs_punctuality(test: impl Fn()) {
         match judge(attempt, during, || Load::without_us(LOOK)) {
             Verdict::Counts => resume_unwind(panic),
             Verdict::Again(load) => {
-                let _ = writeln!(std::io::stderr(), "retried: {load}");
+                crate::say(&format!("retried: {load}"));
                 left = wait_until_punctual(left);
             }
             Verdict::NotJudged(load) => {
@@ -72,21 +71,24 @@ fn judge(attempt: u32, during: Load, without_us: impl FnOnce() -> Load) -> Verdi
 /// say so, and CI allows three.
 #[track_caller]
 pub fn not_judged(reason: impl fmt::Display) {
-    // Not `eprintln!`: cargo hides what that writes in a test that passes.
-    let _ = writeln!(std::io::stderr(), "NOT JUDGED: {}: {reason}", Location::caller());
+    crate::say(&format!("NOT JUDGED: {}: {reason}", Location::caller()));
 }
 
 /// The machine for one test of this program at a time: for those that need punctuality, and for those that take it from others.
 /// A thread that has it already may ask again.
 pub fn alone() -> Alone {
     HELD.set(HELD.get() + 1);
-    Alone((HELD.get() == 1).then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)))
+    let lock = (HELD.get() == 1).then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
+    Alone { _lock: lock }
 }
 
 /// The machine, as long as this value lives.
 #[derive(Debug)]
 #[must_use = "another test may run as soon as this is dropped"]
-pub struct Alone(Option<MutexGuard<'static, ()>>);
+pub struct Alone {
+    /// `None` where this thread had it already.
+    _lock: Option<MutexGuard<'static, ()>>,
+}
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -144,11 +146,11 @@ mod tests {
     #[test]
     fn a_thread_that_has_the_machine_may_ask_again_and_others_wait_for_it() {
         let (first, second) = (alone(), alone());
-        assert!(first.0.is_some() && second.0.is_none());
+        assert!(first._lock.is_some() && second._lock.is_none());
         drop(second);
         assert!(ONE_AT_A_TIME.try_lock().is_err(), "it is still held");
         drop(first);
-        std::thread::scope(|scope| scope.spawn(|| assert!(alone().0.is_some())).join().unwrap());
+        std::thread::scope(|scope| scope.spawn(|| assert!(alone()._lock.is_some())).join().unwrap());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::can_emulate;
 use crate::common::cellcc;
 use cellcc_kernel::{Machine, Scheme};
-use cellcc_test_support::{alone_in_the_kernel, needs_punctuality, skip};
+use cellcc_test_support::{alone, alone_in_the_kernel, needs_punctuality, skip};
 use serde_json::Value;
 use std::fs;
 
@@ -13,6 +13,7 @@ const USERS: [&str; 3] = ["alice", "bob", "carol"];
 /// The second run used to fail, the first figure of the report to be empty, and nobody to say what is gained.
 #[test]
 fn an_operator_reads_in_one_sentence_what_is_gained_also_from_the_second_run() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("cellcc-out/netassist-demo")).unwrap();
     let arguments = "assist demo --schemes cubic,nacubic --time 2s";

@@ -1,9 +1,9 @@
 //! `cellcc assist join` between a service and the kernel: who is in the map of the kernel's schemes, and when. Needs root and
 //! nftables; elsewhere the test says so and passes.
 
-use crate::can_emulate;
 use crate::cell::Cell;
 use crate::common::cellcc;
+use crate::{PATIENCE, can_emulate};
 use cellcc_kernel::{Machine, Scheme};
 use cellcc_test_support::{alone, alone_in_the_kernel, skip};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -14,8 +14,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// `join` looks at connections each second, the service at conntrack likewise; a second more of both.
 const LOOKS: Duration = Duration::from_secs(4);
 
@@ -207,11 +205,15 @@ fn the_kernel_hears_of_users_with_live_flows_only_and_again_after_the_service_wa
     let name = bob.to_string();
     let about_bob = [&join[..], &["--user", &name]].concat();
     let asking = Running::start(&cell, folder.path(), &about_bob);
+    let began = Instant::now();
+    let audit = || fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
+    while !audit().contains("\"refused\"") {
+        assert!(began.elapsed() < PATIENCE, "{}", audit());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     std::thread::sleep(LOOKS);
     assert_eq!(loaded.measured_at(bob), None);
     asking.kill();
-    let audit = fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
-    assert!(audit.contains("\"refused\""), "{audit}");
 
     let mut to_bob = cell.connect(1, "cellcc_natcp");
     send(&mut to_bob);

@@ -1,5 +1,6 @@
 //! Headless Chromium, in real time, by its DevTools protocol.
 
+use crate::PATIENCE;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -10,8 +11,6 @@ use tokio_tungstenite::tungstenite::stream::MaybeTlsStream;
 use tokio_tungstenite::tungstenite::{Message, WebSocket, connect};
 
 const NAMES: [&str; 2] = ["chromium", "chromium-browser"];
-/// Far longer than a page takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A browser with one page; dropping it ends it.
 pub(crate) struct Browser {

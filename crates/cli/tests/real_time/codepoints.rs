@@ -1,9 +1,9 @@
 //! What becomes of ECT(1) between the ends of `--driver quic`, by the counters of nftables and by the result. Needs root and nftables;
 //! elsewhere the test says so and passes.
 
-use crate::can_emulate;
 use crate::common::interruptible;
-use cellcc_test_support::{alone, needs_punctuality, skip};
+use crate::{PATIENCE, can_emulate};
+use cellcc_test_support::{needs_punctuality, skip};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn user(emulator: &Child) -> PathBuf {
         fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("cellcc-senders"))
     };
     while !threads().any(sends) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "there is no emulation");
+        assert!(begun.elapsed() < PATIENCE, "there is no emulation");
         std::thread::sleep(Duration::from_millis(10));
     }
     let has_user =
@@ -88,7 +88,6 @@ fn the_result_says_what_the_path_does_to_ect1() {
     if ["ip", "nft", "nsenter"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
         return skip("ip, nft or nsenter is missing: apt-get install iproute2 nftables util-linux");
     }
-    let _alone = alone();
     needs_punctuality(|| {
         let ([ect1, ce], validation, notes) = prague_over("", "");
         assert_eq!(validation, "ok", "{notes}");

@@ -2,7 +2,7 @@
 
 use crate::browser::Browser;
 use crate::transfer::Server;
-use cellcc_test_support::skip;
+use cellcc_test_support::{alone, skip};
 use serde_json::json;
 use std::fs;
 use std::io::BufRead;
@@ -77,6 +77,7 @@ fn opened(server: &mut Server) -> Option<Browser> {
 
 #[test]
 fn a_page_in_chromium_receives_frames_by_webtransport_on_streams_and_in_datagrams() {
+    let _alone = alone();
     let mut server = Server::start(&["--http", ".", "--scheme", "tide"]);
     fs::write(server.folder.path().join("index.html"), FRAMES).unwrap();
     let Some(mut browser) = opened(&mut server) else { return };
@@ -87,6 +88,7 @@ fn a_page_in_chromium_receives_frames_by_webtransport_on_streams_and_in_datagram
 
 #[test]
 fn the_command_that_a_server_prints_opens_its_page_in_chromium_by_http_3() {
+    let _alone = alone();
     let mut server = Server::start(&["--http", ".", "--scheme", "bbr"]);
     let content: Vec<u8> = (0..5_000_000_u64).map(|index| ((index * index) >> 7) as u8).collect();
     let write = |name: &str, content: &[u8]| fs::write(server.folder.path().join(name), content).unwrap();

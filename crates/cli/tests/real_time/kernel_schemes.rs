@@ -47,6 +47,15 @@ fn records(folder: &Path) -> Vec<Value> {
     records.filter(|record: &Value| record["scenario"]["scheme"] != "limit").collect()
 }
 
+/// A column of a run's series, a value each 100 ms; 0 where there was none.
+fn series(folder: &Path, record: &Value, column: &str) -> Vec<f64> {
+    let file = folder.join(format!("out/series/{}.csv", record["id"].as_str().unwrap()));
+    let text = fs::read_to_string(file).unwrap();
+    let mut lines = text.lines().map(|line| line.split(','));
+    let column = lines.next().unwrap().position(|name| name == column).unwrap();
+    lines.map(|mut line| line.nth(column).unwrap().parse().unwrap_or(0.0)).collect()
+}
+
 #[test]
 fn schemes_of_ours_run_next_to_the_kernels_own_and_are_gone_afterwards() {
     needs_punctuality(|| {
@@ -98,13 +107,16 @@ fn tide_holds_the_queue_that_it_is_set_to_where_cubic_fills_it() {
         let folder = tempfile::tempdir().unwrap();
         cellcc(folder.path()).args(arguments("cubic,tide,tide(preset=bulk)", "4s")).assert().success();
         let records = records(folder.path());
-        let (queue, used) = (metrics(&records, "queueing_delay_p50_ms"), metrics(&records, "utilisation"));
+        let queue = metrics(&records, "queueing_delay_p50_ms");
         // 5 ms and 20 ms, two packets more, and what the link's own unsteadiness adds.
         assert!((3.0..12.0).contains(&queue("tide")), "{}", queue("tide"));
         assert!((15.0..35.0).contains(&queue("tide(preset=bulk)")), "{}", queue("tide(preset=bulk)"));
         assert!(queue("cubic") > 80.0, "{}", queue("cubic"));
-        for scheme in ["tide", "tide(preset=bulk)"] {
-            assert!(used(scheme) > 0.95, "{scheme}: {}", used(scheme));
+        // A window of ten packets grows to a full link within 300 ms, which cost 4 % of so short a run: they are left out.
+        for record in &records {
+            let rates = series(folder.path(), record, "flow0.throughput_mbit_s").split_off(10);
+            let used = rates.iter().sum::<f64>() / rates.len() as f64 / 20.0;
+            assert!(used > 0.95, "{}: {used}: {rates:?}", record["scenario"]["scheme"]);
         }
     });
 }
@@ -133,10 +145,14 @@ fn westwood_empties_the_queue_at_a_loss_where_reno_leaves_half_of_the_window() {
         let arguments = arguments_with_queue("newreno,westwood,westwood(profile=linux)", "6s", "100pkt");
         cellcc(folder.path()).args(arguments).assert().success();
         let records = records(folder.path());
-        let (rtt, used) = (metrics(&records, "rtt_mean_ms"), metrics(&records, "utilisation"));
-        for scheme in ["westwood", "westwood(profile=linux)"] {
-            let share = rtt(scheme) / rtt("newreno");
-            assert!(share < 0.85, "{scheme}: {share}");
+        let used = metrics(&records, "utilisation");
+        for record in &records {
+            let scheme = record["scenario"]["scheme"].as_str().unwrap();
+            // Slow start ends with a loss within a second.
+            let rtts = series(folder.path(), record, "flow0.rtt_ms").split_off(10);
+            let shortest = rtts.iter().copied().filter(|rtt| *rtt > 0.0).fold(f64::MAX, f64::min);
+            // 30 ms without a queue, and 45 ms with one of 25 packets.
+            assert_eq!(shortest > 37.5, scheme == "newreno", "{scheme}: {rtts:?}");
             assert!(used(scheme) > 0.8, "{scheme}: {}", used(scheme));
         }
     });
@@ -150,13 +166,7 @@ fn natcp_follows_the_network_only_while_it_reports() {
         fs::write(folder.path().join("s.toml"), "[netassist]\noutages = ['2s..5s']\n").unwrap();
         let arguments = [arguments("natcp", "7s"), vec!["--scenario", "s.toml"]].concat();
         cellcc(folder.path()).args(arguments).assert().success();
-        let id = records(folder.path())[0]["id"].as_str().unwrap().to_owned();
-        let series = fs::read_to_string(folder.path().join(format!("out/series/{id}.csv"))).unwrap();
-        let mut lines = series.lines();
-        let header: Vec<_> = lines.next().unwrap().split(',').collect();
-        let column = header.iter().position(|name| *name == "flow0.window_packets").unwrap();
-        let windows: Vec<f64> =
-            lines.map(|line| line.split(',').nth(column).unwrap().parse().unwrap_or(0.0)).collect();
+        let windows = series(folder.path(), &records(folder.path())[0], "flow0.window_packets");
         // Two BDPs of 20 Mbit/s and 30 ms are 100 packets.
         let is_advised = |window: f64| (95.0..115.0).contains(&window);
         let advised = |bins: std::ops::Range<usize>| windows[bins].iter().filter(|w| is_advised(**w)).count();

@@ -36,6 +36,9 @@ mod transfer;
 #[cfg(target_os = "linux")]
 mod video;
 
+/// There to end a hang: far longer than anything takes on a busy machine.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
+
 /// Whether this machine can emulate a path. Otherwise the test is skipped.
 #[cfg(target_os = "linux")]
 fn can_emulate() -> bool {

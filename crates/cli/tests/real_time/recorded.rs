@@ -1,12 +1,11 @@
 //! Traces recorded across the emulator.
 
-use crate::can_emulate;
 use crate::common::cellcc;
+use crate::{PATIENCE, can_emulate};
 use cellcc_link::Capacity;
-use cellcc_test_support::{alone, needs_punctuality};
+use cellcc_test_support::needs_punctuality;
 use cellcc_units::Rate;
 use std::io::{self, Write};
-use std::time::Duration;
 
 /// So late at most is a release of an emulator that keeps its schedule: what the curves may be apart.
 const PUNCTUAL_US: f64 = 1000.0;
@@ -33,9 +32,7 @@ fn recorded(down: &str) -> Outcome {
     let server = format!("{program} trace record --serve");
     let mut shell = cellcc(folder.path());
     shell.args(["shell", "--down", down, "--up", "20Mbit/s", "--rtt", "30ms", "--queue", "unlimited"]);
-    shell
-        .args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &record])
-        .timeout(Duration::from_secs(60));
+    shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &record]).timeout(PATIENCE);
     let output = shell.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(folder.path().join("x.down.mahi").exists(), "{down}: {said}");
@@ -59,7 +56,6 @@ fn every_second_of_a_recording_carries_what_its_link_does() {
     if !can_emulate() {
         return;
     }
-    let _alone = alone();
     let mut links = vec!["12Mbit/s".to_owned(), "lte-static".to_owned()];
     match std::env::var("CELLCC_TRACES") {
         Ok(traces) => links.push(format!("{traces}/lte-mahimahi/Verizon-LTE-short.down")),

@@ -1,7 +1,8 @@
 //! `cellcc serve`, `get` and `put` over loopback, as people use them.
 
+use crate::PATIENCE;
 use crate::common::{cellcc, interruptible, signal};
-use cellcc_test_support::needs_punctuality;
+use cellcc_test_support::{alone, needs_punctuality};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -10,8 +11,10 @@ use std::process::{Child, ChildStdout, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Nothing here takes longer.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// What is asked for where something else has to end a transfer: far longer than that takes.
+const TIME: &str = "100s";
+/// The idle time-out of connections.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// A server on a free port, with a folder of its own.
 pub(crate) struct Server {
@@ -54,15 +57,22 @@ impl Server {
         client.timeout(PATIENCE).output().unwrap()
     }
 
-    /// A client that goes on by itself.
-    fn spawn(&self, arguments: &[&str]) -> Child {
-        interruptible(self.folder.path())
-            .args(["get", &self.url(""), "--pin", &self.pin])
+    /// A client that receives for [`TIME`], once it does so.
+    fn receiving(&self, arguments: &[&str]) -> Receiving {
+        let mut process = interruptible(self.folder.path())
+            .args(["get", &self.url(""), "--pin", &self.pin, "--time", TIME, "--json", "--interval", "200ms"])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .unwrap()
+            .unwrap();
+        let mut says = BufReader::new(process.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("\"interval\"") {
+            line.clear();
+            assert!(says.read_line(&mut line).unwrap() > 0, "it ended before it received anything");
+        }
+        Receiving { process, says }
     }
 
     fn signal(&self, name: &str) {
@@ -83,6 +93,22 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// A client that goes on by itself.
+struct Receiving {
+    process: Child,
+    says: BufReader<ChildStdout>,
+}
+
+impl Receiving {
+    /// Waits for its end: what it wrote since it was started, without the first lines.
+    fn end(mut self) -> Output {
+        let mut stdout = Vec::new();
+        self.says.read_to_end(&mut stdout).unwrap();
+        let output = self.process.wait_with_output().unwrap();
+        Output { stdout, ..output }
     }
 }
 
@@ -111,6 +137,7 @@ fn json_lines(output: &Output) -> Vec<Value> {
 
 #[test]
 fn the_command_that_a_server_prints_works() {
+    let _alone = alone();
     let mut server = Server::start(&[]);
     let mut line = String::new();
     server.stdout.read_line(&mut line).unwrap();
@@ -125,6 +152,7 @@ fn the_command_that_a_server_prints_works() {
 
 #[test]
 fn sized_transfers_carry_just_that_in_both_directions_over_several_connections() {
+    let _alone = alone();
     let server = Server::start(&[]);
     for command in ["get", "put"] {
         let arguments =
@@ -263,44 +291,45 @@ fn certificates_of_an_authority_serve_at_both_ends() {
 
 #[test]
 fn limits_are_named_when_they_are_reached() {
+    let _alone = alone();
     let server = Server::start(&[
         "--max-connections",
         "2",
         "--max-bytes",
         "20MB",
         "--max-time",
-        "5s",
+        TIME,
         "--allow",
         "cubic,bbr",
     ]);
     refused(&server.client("get", "", &["--connections", "3"]), 1, "2 data connections at once");
     refused(&server.client("get", "", &["--bytes", "21MB"]), 1, "20MB of data");
-    refused(&server.client("get", "", &["--time", "6s"]), 1, "5s of transfers");
+    refused(&server.client("get", "", &["--time", "101s"]), 1, "100s of transfers");
     refused(&server.client("get", "", &["--scheme", "vegas"]), 1, "cubic, bbr");
     // It runs into the limit on its way.
-    refused(&server.client("get", "", &["--time", "4s"]), 1, "20MB of data");
+    refused(&server.client("get", "", &["--time", TIME]), 1, "20MB of data");
 }
 
 #[test]
 fn a_server_that_is_interrupted_lets_transfers_end_or_says_why_it_does_not() {
     let server = Server::start(&[]);
-    let client = server.spawn(&["--time", "60s", "--rate", "1Mbit/s"]);
-    std::thread::sleep(Duration::from_secs(1));
+    let client = server.receiving(&["--rate", "1Mbit/s"]);
     let asked_at = Instant::now();
     server.signal("TERM");
-    let output = client.wait_with_output().unwrap();
+    let output = client.end();
     let waited = asked_at.elapsed();
     refused(&output, 1, "shuts down");
-    assert!((4.0..8.0).contains(&waited.as_secs_f64()), "{waited:?}");
+    // It lets transfers go on for 5 s, and this one would for far longer.
+    assert!((4.0..40.0).contains(&waited.as_secs_f64()), "{waited:?}");
 }
 
 #[test]
 fn an_interrupted_client_still_says_how_it_went() {
+    let _alone = alone();
     let server = Server::start(&[]);
-    let client = server.spawn(&["--time", "60s", "--json"]);
-    std::thread::sleep(Duration::from_secs(2));
-    signal(&client, "INT");
-    let output = client.wait_with_output().unwrap();
+    let client = server.receiving(&[]);
+    signal(&client.process, "INT");
+    let output = client.end();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let lines = json_lines(&output);
     assert_eq!(lines.last().unwrap()["interrupted"], true, "{lines:?}");
@@ -310,15 +339,13 @@ fn an_interrupted_client_still_says_how_it_went() {
 #[test]
 fn what_a_killed_client_held_is_free_again() {
     let server = Server::start(&["--max-connections", "1"]);
-    let mut client = server.spawn(&["--time", "60s", "--rate", "1Mbit/s"]);
-    std::thread::sleep(Duration::from_secs(1));
+    let mut client = server.receiving(&["--rate", "1Mbit/s"]);
     refused(&server.client("get", "", &["--bytes", "1MB"]), 1, "1 are in use");
-    client.kill().unwrap();
-    client.wait().unwrap();
+    client.process.kill().unwrap();
+    client.process.wait().unwrap();
     let killed_at = Instant::now();
-    // The idle time-out is 10 s.
     while !server.client("get", "", &["--bytes", "1MB"]).status.success() {
-        assert!(killed_at.elapsed() < Duration::from_secs(15), "still in use");
+        assert!(killed_at.elapsed() < 4 * IDLE, "still in use");
         std::thread::sleep(Duration::from_millis(500));
     }
 }
@@ -326,12 +353,11 @@ fn what_a_killed_client_held_is_free_again() {
 #[test]
 fn a_server_that_dies_is_missed_within_the_idle_time_out() {
     let mut server = Server::start(&[]);
-    let client = server.spawn(&["--time", "60s", "--rate", "1Mbit/s"]);
-    std::thread::sleep(Duration::from_secs(1));
+    let client = server.receiving(&["--rate", "1Mbit/s"]);
     server.process.kill().unwrap();
     let killed_at = Instant::now();
-    let output = client.wait_with_output().unwrap();
-    assert!(killed_at.elapsed() < Duration::from_secs(15));
+    let output = client.end();
+    assert!(killed_at.elapsed() < 4 * IDLE);
     refused(&output, 1, "connection is lost");
 }
 
@@ -373,5 +399,5 @@ fn a_client_that_nobody_answers_says_so_within_the_idle_time_out() {
     let mut client = cellcc(folder.path());
     let output = client.args(["get", "quic://127.0.0.1:1", "--insecure"]).timeout(PATIENCE).output().unwrap();
     refused(&output, 1, "cellcc serve");
-    assert!(begin.elapsed() < Duration::from_secs(15));
+    assert!(begin.elapsed() < 4 * IDLE);
 }

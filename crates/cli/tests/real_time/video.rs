@@ -1,6 +1,7 @@
 //! `cellcc video`, with Chromium and a stand-in for the player, which plays a sound.
 
-use cellcc_test_support::skip;
+use cellcc_test_support::{alone, needs_punctuality, not_judged, skip};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -34,7 +35,7 @@ fn has_browser() -> bool {
 }
 
 /// Standard output and the lines of runs.jsonl.
-fn video(folder: &Path, arguments: &[&str]) -> (String, Vec<serde_json::Value>) {
+fn video(folder: &Path, arguments: &[&str]) -> (String, Vec<Value>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cellcc"));
     command.current_dir(folder).env("XDG_STATE_HOME", folder);
     command.args(["video", "--down", "20Mbit/s", "--rtt", "20ms", "--duration", "3s", "--out", "out"]);
@@ -50,6 +51,7 @@ fn a_film_is_played_behind_the_link_by_schemes_in_turn_and_resume_goes_on_with_t
     if !has_browser() {
         return skip("chromium is not installed (apt-get install chromium)");
     }
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("clip")).unwrap();
     for (name, content) in
@@ -58,20 +60,29 @@ fn a_film_is_played_behind_the_link_by_schemes_in_turn_and_resume_goes_on_with_t
         fs::write(folder.path().join(name), content).unwrap();
     }
     let flags = ["--player", "player.js", "--clip", "clip", "--runs", "1", "--schemes"];
-    video(folder.path(), &[&flags[..], &["cubic"]].concat());
+    // A busy machine spoils runs, and says so; and the browser alone keeps two processors busy.
+    let is_sound = |run: &Value| run["spoilt"] == json!([]);
+    let (_, first) = video(folder.path(), &[&flags[..], &["cubic"]].concat());
     let (table, runs) = video(folder.path(), &[&flags[..], &["cubic,tide", "--resume"]].concat());
-    assert_eq!(runs.iter().map(|run| run["scheme"].as_str().unwrap()).collect::<Vec<_>>(), ["cubic", "tide"]);
-    for run in &runs {
+    let missing: &[&str] = if is_sound(&first[0]) { &["tide"] } else { &["cubic", "tide"] };
+    let schemes: Vec<_> = runs.iter().map(|run| run["scheme"].as_str().unwrap()).collect();
+    assert_eq!(schemes, [&["cubic"], missing].concat());
+    for scheme in ["cubic", "tide"] {
+        let has_result = runs.iter().any(|run| run["scheme"] == scheme && is_sound(run));
+        assert_eq!(has_result, table.contains(scheme), "{table}");
+    }
+    let sound: Vec<_> = runs.iter().filter(|run| is_sound(run)).collect();
+    if sound.is_empty() {
+        return not_judged(format!("each run was spoilt: {}", runs[0]["spoilt"]));
+    }
+    for run in sound {
         let film = &run["outcome"]["film"];
         assert!(film["startup_s"].as_f64().unwrap() > 0.0, "{run}");
-        assert_eq!(film["segments_mbit_s"], serde_json::json!([4.0]));
+        assert_eq!(film["segments_mbit_s"], json!([4.0]));
         assert_eq!(film["best_mbit_s"], 8.0);
         let first = &run["samples"][0];
         assert!(first["buffer_s"].as_f64().unwrap() > 5.0, "it plays what it has: {run}");
     }
-    // A busy machine spoils runs, and says so.
-    let is_sound = runs.iter().all(|run| run["spoilt"] == serde_json::json!([]));
-    assert_eq!(is_sound, table.contains("cubic") && table.contains("tide"), "{table}");
     assert!(folder.path().join("out/report/report.html").is_file());
 }
 
@@ -80,14 +91,16 @@ fn a_page_says_when_its_last_picture_came_and_frames_say_how_late_they_are() {
     if !has_browser() {
         return skip("chromium is not installed (apt-get install chromium)");
     }
-    let folder = tempfile::tempdir().unwrap();
-    let (_, runs) = video(folder.path(), &["--page", "--runs", "1", "--schemes", "tide"]);
-    let page = &runs[0]["outcome"]["page"];
-    // 2.1 MB at 20 Mbit/s.
-    assert!(page["load_s"].as_f64().unwrap() > 0.8, "{page}");
-    let folder = tempfile::tempdir().unwrap();
-    let (_, runs) = video(folder.path(), &["--frames", "2Mbit/s", "--runs", "1", "--schemes", "tide"]);
-    let frames = &runs[0]["outcome"]["frames"];
-    assert!(frames["frames"].as_f64().unwrap() > 100.0, "{frames}");
-    assert!(frames["delay_p50_ms"].as_f64().unwrap() > 10.0, "{frames}");
+    needs_punctuality(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, runs) = video(folder.path(), &["--page", "--runs", "1", "--schemes", "tide"]);
+        let page = &runs[0]["outcome"]["page"];
+        // 2.1 MB at 20 Mbit/s.
+        assert!(page["load_s"].as_f64().unwrap() > 0.8, "{page}");
+        let folder = tempfile::tempdir().unwrap();
+        let (_, runs) = video(folder.path(), &["--frames", "2Mbit/s", "--runs", "1", "--schemes", "tide"]);
+        let frames = &runs[0]["outcome"]["frames"];
+        assert!(frames["frames"].as_f64().unwrap() > 100.0, "{frames}");
+        assert!(frames["delay_p50_ms"].as_f64().unwrap() > 10.0, "{frames}");
+    });
 }

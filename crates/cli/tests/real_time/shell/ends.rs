@@ -1,8 +1,8 @@
 //! How a shell ends, and what it leaves behind.
 
 use super::{run, stderr, stdout};
-use crate::can_emulate;
 use crate::common::{interruptible, signal};
+use crate::{PATIENCE, can_emulate};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,9 +16,9 @@ fn devices() -> Vec<String> {
     names.filter(|name| name.starts_with("cellcc-")).collect()
 }
 
-/// A shell whose command sleeps for half a minute, and the command's process.
+/// A shell whose command sleeps for longer than [`PATIENCE`], and the command's process.
 fn sleeping(arguments: &[&str]) -> (Child, String) {
-    started(arguments, "echo $$ > PID_FILE; exec sleep 30")
+    started(arguments, "echo $$ > PID_FILE; exec sleep 300")
 }
 
 /// A shell that runs these lines of `sh`, and the number that they wrote to PID_FILE.
@@ -30,7 +30,7 @@ fn started(arguments: &[&str], lines: &str) -> (Child, String) {
     line.arg("shell").args(arguments).args(["--", "sh", "-c", &command]).stderr(Stdio::piped());
     let child = line.spawn().unwrap();
     let is_there = || fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n'));
-    assert!(within_seconds(20, is_there), "the command starts");
+    assert!(within(PATIENCE, is_there), "the command starts");
     let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
     (child, pid)
 }
@@ -39,8 +39,8 @@ fn is_running(pid: &str) -> bool {
     Path::new(&format!("/proc/{pid}")).exists()
 }
 
-fn within_seconds(seconds: u64, condition: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(seconds);
+fn within(most: Duration, condition: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + most;
     while !condition() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -68,7 +68,7 @@ fn an_interrupt_ends_the_command_and_then_the_emulator() {
     signal(&child, "INT");
     let started = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
-    assert!(started.elapsed() < Duration::from_secs(20), "it does not wait for the sleep's end");
+    assert!(started.elapsed() < PATIENCE, "it does not wait for the sleep's end");
 }
 
 /// It used to go on until somebody killed the emulator.
@@ -81,7 +81,10 @@ fn a_second_request_to_end_kills_a_command_that_ignores_the_first() {
         let lines = "trap '' TERM INT; echo $$ > PID_FILE; while sleep 0.1; do :; done";
         let (child, command) = started(&[], lines);
         signal(&child, name);
-        assert!(!within_seconds(1, || !is_running(&command)), "{name}: the command decides about the first");
+        assert!(
+            !within(Duration::from_secs(1), || !is_running(&command)),
+            "{name}: the command decides about the first"
+        );
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(128 + 9), "{name}");
@@ -104,7 +107,7 @@ fn what_puts_itself_into_the_background_ends_with_the_shell_that_names_it_nested
     fs::copy(assert_cmd::cargo::cargo_bin("cellcc"), &program).unwrap();
     let program = program.display();
     let pid_file = folder.path().join("pid");
-    let daemon = format!("setsid sleep 60 & echo $! > {}", pid_file.display());
+    let daemon = format!("setsid sleep 300 & echo $! > {}", pid_file.display());
     let plain = format!("{program} shell -- sh -c \"$DAEMON\"");
     let nested = format!("{program} shell -- {plain}");
     let user = format!("setpriv --reuid 65534 --regid 65534 --clear-groups {plain}");
@@ -132,11 +135,11 @@ fn a_killed_emulator_takes_its_server_and_what_runs_in_the_background_with_it_ne
     let path = folder.path().display();
     let server = format!("python3 -m http.server 8000 2>{path}/log & echo $! >{path}/server; wait");
     let program = assert_cmd::cargo::cargo_bin("cellcc");
-    let inner = format!("setsid sleep 61 & echo $! >{path}/inner; sleep 62");
+    let inner = format!("setsid sleep 301 & echo $! >{path}/inner; sleep 302");
     let lines = format!(
-        "setsid sleep 60 & echo $! >{path}/daemon
+        "setsid sleep 300 & echo $! >{path}/daemon
          {} shell -- sh -c '{inner}' & while [ ! -s {path}/inner ]; do sleep 0.1; done
-         echo $$ > PID_FILE; exec sleep 30",
+         echo $$ > PID_FILE; exec sleep 300",
         program.display()
     );
     let (mut child, command) = started(&["--server", &server, "--server-log", "off"], &lines);
@@ -144,7 +147,7 @@ fn a_killed_emulator_takes_its_server_and_what_runs_in_the_background_with_it_ne
     assert!(all.iter().all(|pid| is_running(pid)), "{all:?}");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(within_seconds(10, || !all.iter().any(|pid| is_running(pid))), "these live on of {all:?}");
+    assert!(within(PATIENCE, || !all.iter().any(|pid| is_running(pid))), "these live on of {all:?}");
 }
 
 /// It used to say: nothing.
@@ -153,7 +156,7 @@ fn the_doctor_names_what_is_left_where_all_that_could_end_it_was_killed() {
     if !can_emulate() {
         return;
     }
-    let (mut child, daemon) = started(&[], "setsid sleep 60 & echo $! > PID_FILE; exec sleep 30");
+    let (mut child, daemon) = started(&[], "setsid sleep 300 & echo $! > PID_FILE; exec sleep 300");
     let emulator = child.id().to_string();
     let killed = Command::new("pkill").args(["-KILL", "-x", "-P", &emulator, "cellcc-guard"]).status();
     assert!(killed.unwrap().success());
@@ -176,7 +179,7 @@ fn a_killed_emulator_takes_its_command_and_its_devices_with_it() {
         assert!(!devices().is_empty(), "{backend}: the emulator has a device");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(within_seconds(10, || !is_running(&sleeper)), "{backend}: the command lives on");
+        assert!(within(PATIENCE, || !is_running(&sleeper)), "{backend}: the command lives on");
         // Whatever the kernel has not taken away, the next start removes.
         assert!(run(&["shell", "--", "true"]).status.success());
     }

@@ -5,12 +5,12 @@ mod input;
 mod path;
 mod servers;
 
+use crate::PATIENCE;
 use crate::common::cellcc;
 use std::process::Output;
-use std::time::Duration;
 
 fn run(arguments: &[&str]) -> Output {
-    cellcc(&std::env::temp_dir()).args(arguments).timeout(Duration::from_secs(60)).output().unwrap()
+    cellcc(&std::env::temp_dir()).args(arguments).timeout(PATIENCE).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {

@@ -1,12 +1,11 @@
 //! What crosses the link: delays, rates, marks, several users.
 
 use super::{run, stderr, stdout};
-use crate::can_emulate;
 use crate::common::cellcc;
+use crate::{PATIENCE, can_emulate};
 use cellcc_test_support::needs_punctuality;
 use std::fs;
 use std::process::Output;
-use std::time::Duration;
 
 /// The round trips that ping saw, in milliseconds.
 fn round_trips(output: &Output) -> Vec<f64> {
@@ -17,22 +16,24 @@ fn round_trips(output: &Output) -> Vec<f64> {
 
 #[test]
 fn a_round_trip_is_never_shorter_than_asked_over_either_back_end_and_either_protocol() {
-    if !can_emulate() {
-        return;
-    }
-    for (backend, base) in [
-        ("tun", "$MAHIMAHI_BASE"),
-        ("veth", "$MAHIMAHI_BASE"),
-        ("tun", "$CELLCC_BASE6"),
-        ("veth", "$CELLCC_BASE6"),
-    ] {
-        let ping = format!("ping -i 0.05 -c 10 {base}");
-        let output = run(&["shell", "--backend", backend, "--rtt", "40ms", "--", "sh", "-c", &ping]);
-        let times = round_trips(&output);
-        assert_eq!(times.len(), 10, "{backend} {base}: {}{}", stdout(&output), stderr(&output));
-        let shortest = times.iter().copied().fold(f64::MAX, f64::min);
-        assert!((40.0..45.0).contains(&shortest), "{backend} {base}: {times:?}");
-    }
+    needs_punctuality(|| {
+        if !can_emulate() {
+            return;
+        }
+        for (backend, base) in [
+            ("tun", "$MAHIMAHI_BASE"),
+            ("veth", "$MAHIMAHI_BASE"),
+            ("tun", "$CELLCC_BASE6"),
+            ("veth", "$CELLCC_BASE6"),
+        ] {
+            let ping = format!("ping -i 0.05 -c 10 {base}");
+            let output = run(&["shell", "--backend", backend, "--rtt", "40ms", "--", "sh", "-c", &ping]);
+            let times = round_trips(&output);
+            assert_eq!(times.len(), 10, "{backend} {base}: {}{}", stdout(&output), stderr(&output));
+            let shortest = times.iter().copied().fold(f64::MAX, f64::min);
+            assert!((40.0..45.0).contains(&shortest), "{backend} {base}: {times:?}");
+        }
+    });
 }
 
 #[test]
@@ -74,23 +75,28 @@ fn iperf3_gets_what_the_link_carries_up_down_and_as_datagrams() {
 
 #[test]
 fn shells_within_shells_add_their_delays_in_one_line_and_nested() {
-    if !can_emulate() {
-        return;
-    }
-    let ping = "ping -i 0.05 -c 5 $MAHIMAHI_BASE";
-    let chain =
-        run(&["mm-delay", "10", "mm-delay", "15", "mm-link", "12Mbit/s", "12Mbit/s", "--", "sh", "-c", ping]);
-    let program = assert_cmd::cargo::cargo_bin("cellcc");
-    // The inner shell's base is the outer's inside: ping the outermost, which the enclosing shell knows.
-    let nested =
-        format!("B=$MAHIMAHI_BASE; export B; {} mm-delay 15 sh -c 'ping -i 0.05 -c 5 $B'", program.display());
-    let nested = run(&["mm-delay", "10", "sh", "-c", &nested]);
-    for (name, output) in [("one line", &chain), ("nested", &nested)] {
-        let times = round_trips(output);
-        assert_eq!(times.len(), 5, "{name}: {}{}", stdout(output), stderr(output));
-        let shortest = times.iter().copied().fold(f64::MAX, f64::min);
-        assert!((50.0..58.0).contains(&shortest), "{name}: {times:?}");
-    }
+    needs_punctuality(|| {
+        if !can_emulate() {
+            return;
+        }
+        let ping = "ping -i 0.05 -c 5 $MAHIMAHI_BASE";
+        let chain = run(&[
+            "mm-delay", "10", "mm-delay", "15", "mm-link", "12Mbit/s", "12Mbit/s", "--", "sh", "-c", ping,
+        ]);
+        let program = assert_cmd::cargo::cargo_bin("cellcc");
+        // The inner shell's base is the outer's inside: ping the outermost, which the enclosing shell knows.
+        let nested = format!(
+            "B=$MAHIMAHI_BASE; export B; {} mm-delay 15 sh -c 'ping -i 0.05 -c 5 $B'",
+            program.display()
+        );
+        let nested = run(&["mm-delay", "10", "sh", "-c", &nested]);
+        for (name, output) in [("one line", &chain), ("nested", &nested)] {
+            let times = round_trips(output);
+            assert_eq!(times.len(), 5, "{name}: {}{}", stdout(output), stderr(output));
+            let shortest = times.iter().copied().fold(f64::MAX, f64::min);
+            assert!((50.0..58.0).contains(&shortest), "{name}: {times:?}");
+        }
+    });
 }
 
 #[test]
@@ -147,7 +153,7 @@ fn a_queue_with_ecn_marks_real_tcp_instead_of_dropping() {
         let mut shell = cellcc(folder.path());
         shell.args(["shell", "--up", "10Mbit/s", "--rtt", "20ms", "--queue", "codel(limit=1000pkt, ecn)"]);
         shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &client]);
-        let output = shell.timeout(Duration::from_secs(60)).output().unwrap();
+        let output = shell.timeout(PATIENCE).output().unwrap();
         let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
         assert_eq!(report["up"]["dropped"], 0, "{}{}", stdout(&output), stderr(&output));
         // Two lines: names, then values.

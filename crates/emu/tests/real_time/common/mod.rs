@@ -102,11 +102,11 @@ impl Drop for StopAtEnd<'_> {
     }
 }
 
-/// A UDP socket in a namespace, which waits 5 s at most.
+/// A UDP socket in a namespace, which waits for 20 s at most: there to end a hang.
 pub(crate) fn socket_in(namespace: &Namespace, address: impl Into<IpAddr>) -> UdpSocket {
     let address = address.into();
     let socket = namespace.run(|| UdpSocket::bind((address, 0))).unwrap().expect("the address works at once");
-    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     socket
 }
 
