@@ -1,5 +1,7 @@
 //! The driver in virtual time: real QUIC, the same result every time.
 
+mod ends;
+
 use cellcc_experiment::{AdviceRoute, CellSetup, Driver, Metrics, Outage, Plan, PlanError, PlanFile, Record};
 use cellcc_quic_drivers::{Protection, VirtualDriver};
 use cellcc_sim::SimDriver;

@@ -182,11 +182,12 @@ mod tests {
 
     const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-    /// A record about `PEER`; it is valid for 150 ms.
+    /// A record about `PEER`, which is valid for longer than a slow machine takes for anything here.
     fn record(sequence: u32, until_millis: u64) -> AdviceRecord {
         AdviceRecord {
             sequence,
             measured_until: Time::ZERO + Span::from_millis(until_millis),
+            valid_for: Span::from_secs(60),
             user: user(PEER),
             ..AdviceRecord::EXAMPLE
         }

@@ -1,12 +1,12 @@
 //! A network's advice reaches the scheme of a real connection.
 
-use crate::support;
+use crate::support::{self, until};
 use cellcc_assist::{FeedbackFile, FeedbackPath};
 use cellcc_quic::Congestion;
 use cellcc_quic::advice::{Replay, follow};
 use cellcc_units::{Rate, Span};
 use noq::TransportConfig;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[tokio::test]
 async fn a_scheme_paces_at_the_rate_that_is_reported() {
@@ -23,21 +23,9 @@ async fn a_scheme_paces_at_the_rate_that_is_reported() {
     let source = Replay::new(file, Instant::now());
     let following = follow(&pair.server, &attached.scheme(), source);
 
-    let reported_in_time = async {
-        while attached.scheme().snapshot().pacing_rate() != Some(reported) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), reported_in_time).await.expect("no advice came");
-
+    let follows = || attached.scheme().snapshot().pacing_rate() == Some(reported);
+    until("advice comes", follows).await;
     drop(following);
-    let falls_back = async {
-        while attached.scheme().snapshot().pacing_rate() == Some(reported) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), falls_back)
-        .await
-        .expect("the scheme trusts the last report for ever");
+    until("the scheme no longer trusts the last report", || !follows()).await;
     assert_eq!(pair.client.close_reason(), None);
 }

@@ -1,22 +1,24 @@
 //! The two ends of a scheme over real connections: they agree, they work, and nothing that a peer does breaks the data.
 
-use crate::support;
-use crate::support::Pair;
 use crate::support::relay::Bottleneck;
+use crate::support::{self, PATIENCE, Pair, until};
 use cellcc_quic::extension::{Body, CONTEXT, Message, PeerComponent};
 use cellcc_quic::{Attached, Congestion, Observed, attach_receiver};
 use cellcc_schemes::{Estimation, RateFeedback, RateSignal};
-use cellcc_test_support::needs_punctuality;
+use cellcc_test_support::alone;
 use cellcc_units::{Bytes, Rate};
-use noq::{Connection, TransportConfig};
-use std::time::{Duration, Instant};
+use noq::{Connection, ConnectionError, TransportConfig};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::timeout;
 
 const LINK: Bottleneck = Bottleneck {
     rate: Rate::from_bytes_per_sec(3_000_000),
     rtt: Duration::from_millis(30),
     queue: Bytes::new(1_000_000),
 };
-const ENOUGH: Duration = Duration::from_secs(10);
+/// More than a first flight, and more than any buffer between the two ends.
+const MEGABYTE: u64 = 1_000_000;
 
 /// A server with RBBR, and a client.
 async fn rbbr_over(bottleneck: Option<Bottleneck>, client: TransportConfig) -> (Pair, Attached) {
@@ -28,25 +30,29 @@ async fn rbbr_over(bottleneck: Option<Bottleneck>, client: TransportConfig) -> (
     (pair, attached)
 }
 
-/// Sends for so long, from one end to the other; gives what arrived.
-async fn transfer(from: &Connection, to: &Connection, time: Duration) -> u64 {
+/// Sends from one end to the other until this is so; it is given the bytes that have arrived.
+async fn transfer(from: &Connection, to: &Connection, is_enough: impl Fn(u64) -> bool) {
     let mut out = from.open_uni().await.unwrap();
-    let end = Instant::now() + time;
-    let send = async {
-        while Instant::now() < end {
-            let _ = tokio::time::timeout_at(end.into(), out.write_all(&[7; 10_000])).await;
-        }
-    };
+    let send = async { while out.write_all(&[7; 10_000]).await.is_ok() {} };
     let receive = async {
         let mut stream = to.accept_uni().await.unwrap();
         let mut received = 0;
-        while let Ok(Ok(Some(chunk))) = tokio::time::timeout_at(end.into(), stream.read_chunk(1 << 16)).await
-        {
+        while !is_enough(received) {
+            let chunk = stream.read_chunk(1 << 16).await.unwrap().expect("the sender goes on");
             received += chunk.len() as u64;
         }
-        received
     };
-    tokio::join!(send, receive).1
+    let both = async {
+        tokio::select! {
+            () = send => panic!("the connection is lost: {:?}", from.close_reason()),
+            () = receive => {}
+        }
+    };
+    timeout(PATIENCE, both).await.expect("it is enough at some time");
+}
+
+fn is_a_megabyte(received: u64) -> bool {
+    received >= MEGABYTE
 }
 
 fn shown(observed: &Observed, name: &str) -> f64 {
@@ -60,57 +66,22 @@ fn inside(attached: &Attached) -> Observed {
     observed
 }
 
-/// Runs what is a test in real time.
-fn run(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(test);
-}
-
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let waited = tokio::time::timeout(ENOUGH, async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
-    assert!(waited.await.is_ok(), "within {ENOUGH:?}: {what}");
-}
-
-#[test]
-fn the_receivers_estimate_of_the_links_rate_reaches_the_sender() {
-    needs_punctuality(|| {
-        run(async {
-            let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
-            let receiver = attach_receiver(&pair.client, cellcc_schemes::registry());
-            let mut estimates = Vec::new();
-            let looks = async {
-                // BBR is out of Startup by then.
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                loop {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    let mut observed = Observed::default();
-                    receiver.observe_component(&mut observed);
-                    estimates.push(shown(&observed, "x_hat_mbit_s"));
-                }
-            };
-            tokio::select! {
-                () = looks => {}
-                _ = transfer(&pair.server, &pair.client, Duration::from_secs(3)) => {}
-            }
-            assert_eq!(attached.peer_component(), PeerComponent::Found { version: 1 });
-            assert_eq!(receiver.scheme_here().as_deref(), Some("rbbr"));
-            estimates.sort_by(f64::total_cmp);
-            let (median, link) = (estimates[estimates.len() / 2], LINK.rate.as_mbit_per_sec());
-            assert!((median / link - 1.0).abs() < 0.1, "{median} on a link of {link}");
-            assert_eq!(shown(&inside(&attached), "uses_feedback"), 1.0);
-            // Every 10 ms.
-            let feedback = attached.receiver().counters();
-            assert!((200..=300).contains(&feedback.received), "{feedback:?}");
-            assert_eq!((feedback.implausible, feedback.stale, feedback.malformed), (0, 0, 0));
-        })
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn the_receivers_estimates_reach_the_sender() {
+    let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
+    let receiver = attach_receiver(&pair.client, cellcc_schemes::registry());
+    let counters = || attached.receiver().counters();
+    let is_told = |_| counters().received >= 200 && shown(&inside(&attached), "uses_feedback") == 1.0;
+    transfer(&pair.server, &pair.client, is_told).await;
+    assert_eq!(attached.peer_component(), PeerComponent::Found { version: 1 });
+    assert_eq!(receiver.scheme_here().as_deref(), Some("rbbr"));
+    // An offer that a slow machine repeats has two answers, and the second is stale.
+    assert_eq!((counters().implausible, counters().malformed), (0, 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn both_directions_have_their_own_components() {
+    let _alone = alone();
     let congestion = Congestion::named("rbbr(alpha=0.3)").unwrap();
     let mut client = TransportConfig::default();
     congestion.install(&mut client);
@@ -122,11 +93,10 @@ async fn both_directions_have_their_own_components() {
     .await;
     assert_eq!(down.receiver().scheme_here().as_deref(), Some("rbbr(alpha=0.3)"));
     assert_eq!(up.receiver().scheme_here().as_deref(), Some("rbbr"));
-    let both = tokio::join!(
-        transfer(&pair.server, &pair.client, Duration::from_millis(300)),
-        transfer(&pair.client, &pair.server, Duration::from_millis(300))
+    tokio::join!(
+        transfer(&pair.server, &pair.client, is_a_megabyte),
+        transfer(&pair.client, &pair.server, is_a_megabyte)
     );
-    assert!(both.0 > 1_000_000 && both.1 > 1_000_000, "{both:?}");
     assert_eq!((up.receiver().counters().implausible, down.receiver().counters().implausible), (0, 0));
 }
 
@@ -135,8 +105,8 @@ async fn a_peer_without_datagram_frames_gets_data_and_the_status_says_so() {
     let mut client = TransportConfig::default();
     client.datagram_receive_buffer_size(None);
     let (pair, attached) = rbbr_over(None, client).await;
-    assert!(transfer(&pair.server, &pair.client, Duration::from_millis(300)).await > 1_000_000);
-    assert_eq!(attached.peer_component(), PeerComponent::NoDatagrams);
+    transfer(&pair.server, &pair.client, is_a_megabyte).await;
+    until("noq says that there are none", || attached.peer_component() == PeerComponent::NoDatagrams).await;
     assert_eq!(
         attached.peer_component().to_string(),
         "no receiver-side component at the peer: no DATAGRAM frames"
@@ -146,8 +116,8 @@ async fn a_peer_without_datagram_frames_gets_data_and_the_status_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_without_the_extension_gets_data_and_the_status_says_so() {
     let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
-    assert!(transfer(&pair.server, &pair.client, Duration::from_millis(300)).await > 1_000_000);
     assert_eq!(attached.peer_component(), PeerComponent::Offered);
+    transfer(&pair.server, &pair.client, is_a_megabyte).await;
     until("it is given up", || attached.peer_component() == PeerComponent::Unanswered).await;
     assert_eq!(shown(&inside(&attached), "uses_feedback"), 0.0);
 }
@@ -160,11 +130,11 @@ async fn the_applications_own_datagrams_reach_it() {
         pair.server.send_datagram(vec![0, number].into()).unwrap();
     }
     for number in 0..3u8 {
-        let datagram = tokio::time::timeout(ENOUGH, receiver.read_datagram()).await.unwrap();
+        let datagram = timeout(PATIENCE, receiver.read_datagram()).await.unwrap();
         assert_eq!(datagram.as_deref(), Some([0, number].as_slice()));
     }
     pair.server.close(0u8.into(), b"");
-    assert_eq!(tokio::time::timeout(ENOUGH, receiver.read_datagram()).await.unwrap(), None);
+    assert_eq!(timeout(PATIENCE, receiver.read_datagram()).await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,8 +144,8 @@ async fn a_connection_that_everybody_let_go_of_ends_although_it_is_served() {
     until("it is found", || receiver.scheme_here().is_some()).await;
     let Pair { server, client, _endpoints } = pair;
     drop(server);
-    let closed = tokio::time::timeout(Duration::from_secs(2), client.closed()).await;
-    assert!(closed.is_ok(), "the idle time-out is 30 s");
+    let end = timeout(PATIENCE, client.closed()).await.expect("it ends");
+    assert!(matches!(end, ConnectionError::ApplicationClosed(_)), "closed, and not timed out: {end}");
     assert_eq!(attached.receiver().read_datagram().await, None);
 }
 
@@ -209,56 +179,21 @@ async fn liar(connection: Connection, lie: impl Fn(&mut RateFeedback)) {
     }
 }
 
-/// What arrives in 4 s, in Mbit/s, the smoothed RTT at their end in ms, and the sender's end.
-async fn greedy(lie: impl Fn(&mut RateFeedback) + Send + 'static) -> (f64, f64, Attached, Pair) {
-    let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
-    let client = pair.client.clone();
-    let liar = async move { liar(client, lie).await };
-    let time = Duration::from_secs(4);
-    let received = tokio::select! {
-        () = liar => unreachable!("the connection lives"),
-        received = transfer(&pair.server, &pair.client, time) => received,
-    };
-    let rtt = attached.scheme().snapshot().smoothed_rtt.expect("samples");
-    let mbit = received as f64 * 8.0 / 1e6 / time.as_secs_f64();
-    (mbit, rtt.as_millis_f64(), attached, pair)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_claims_four_times_the_bytes_gets_plain_bbr() {
-    let (_, _, attached, _pair) = greedy(|feedback| feedback.received = feedback.received * 4).await;
+    let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
+    let liar = liar(pair.client.clone(), |feedback| feedback.received = feedback.received * 4);
+    let counters = || attached.receiver().counters();
+    tokio::select! {
+        () = liar => unreachable!("the connection lives"),
+        () = transfer(&pair.server, &pair.client, |_| counters().implausible > 300) => {}
+    }
     assert_eq!(shown(&inside(&attached), "uses_feedback"), 0.0);
-    assert!(attached.receiver().counters().implausible > 300, "{:?}", attached.receiver().counters());
-}
-
-/// The sender believes up to 1.25 times its own largest delivery rate (parameter `bound`). A sample of that spans an RTT of
-/// 30 ms, and the relay's timer of 1 ms moves either end: 30/28 of the link's rate at most.
-const MOST_BELIEVED: f64 = 1.25 * 30.0 / 28.0;
-
-#[test]
-fn a_receiver_that_claims_four_times_the_rate_gains_the_bound_and_no_throughput() {
-    needs_punctuality(|| {
-        run(async {
-            let (pair, _plain) = rbbr_over(Some(LINK), TransportConfig::default()).await;
-            let time = Duration::from_secs(4);
-            let honest =
-                transfer(&pair.server, &pair.client, time).await as f64 * 8.0 / 1e6 / time.as_secs_f64();
-            let (mbit, rtt, attached, _pair) =
-                greedy(|feedback| feedback.rate = feedback.rate.map(|rate| rate.mul_f64(4.0))).await;
-            assert_eq!(shown(&inside(&attached), "uses_feedback"), 1.0);
-            let estimate = shown(&inside(&attached), "btl_bw_mbit_s") / LINK.rate.as_mbit_per_sec();
-            let min_rtt = shown(&inside(&attached), "min_rtt_ms");
-            assert!(estimate < MOST_BELIEVED, "{estimate} times the link's rate");
-            assert!(mbit < honest * 1.05, "{mbit} against {honest} without feedback");
-            // BBR's window is two bandwidth-delay products (cwnd_gain) and three send quanta, here two packets each.
-            let most = 2.0 * MOST_BELIEVED * min_rtt + 6.0 * 1.2 / 3.0;
-            assert!(rtt < most, "{rtt} ms, and the window lasts for {most} ms");
-        })
-    });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn garbage_and_replays_from_a_hostile_peer_are_counted_and_harm_nothing() {
+    let _alone = alone();
     let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
     let hostile = async {
         let signal = Body::Signal(RateSignal { estimation: Estimation::Run, epoch: 7 }.encode());
@@ -276,31 +211,37 @@ async fn garbage_and_replays_from_a_hostile_peer_are_counted_and_harm_nothing() 
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    let received = tokio::select! {
-        () = hostile => unreachable!("it does not end"),
-        received = transfer(&pair.server, &pair.client, Duration::from_secs(1)) => received,
+    let are_counted = || {
+        let counters = attached.receiver().counters();
+        counters.malformed + counters.unknown_kinds > 100 && counters.unexpected > 1
     };
-    assert!(received > 1_000_000, "{received}");
-    let counters = attached.receiver().counters();
-    assert!(counters.malformed + counters.unknown_kinds > 100 && counters.unexpected > 1, "{counters:?}");
+    let goes_on = |received| is_a_megabyte(received) && are_counted();
+    tokio::select! {
+        () = hostile => unreachable!("it does not end"),
+        () = transfer(&pair.server, &pair.client, goes_on) => {}
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn garbage_at_the_servers_socket_harms_no_transfer() {
+    const LENGTHS: u32 = 300;
+    let _alone = alone();
     let (pair, attached) = rbbr_over(None, TransportConfig::default()).await;
     let address = pair._endpoints.0.local_addr().unwrap();
+    let sent = AtomicU32::new(0);
     let garbage = async {
         let socket = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
         for round in 0u32.. {
             let bytes = round.wrapping_mul(2_654_435_761).to_be_bytes();
-            let _ = socket.send_to(&bytes.repeat(1 + (round % 300) as usize), address).await;
+            let _ = socket.send_to(&bytes.repeat(1 + (round % LENGTHS) as usize), address).await;
+            sent.store(round, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    let received = tokio::select! {
+    let goes_on = |received| is_a_megabyte(received) && sent.load(Ordering::Relaxed) >= LENGTHS;
+    tokio::select! {
         () = garbage => unreachable!("it does not end"),
-        received = transfer(&pair.server, &pair.client, Duration::from_secs(1)) => received,
-    };
-    assert!(received > 1_000_000, "{received}");
+        () = transfer(&pair.server, &pair.client, goes_on) => {}
+    }
     assert_eq!(attached.receiver().counters().malformed, 0);
 }

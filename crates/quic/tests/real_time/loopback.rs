@@ -1,37 +1,32 @@
 //! Every scheme carries data between two noq endpoints over loopback.
 
-use crate::support;
+use crate::support::{self, PATIENCE};
 use cellcc_quic::Congestion;
-use cellcc_test_support::needs_punctuality;
+use cellcc_test_support::{alone, needs_punctuality};
 use noq::TransportConfig;
 use std::time::{Duration, Instant};
 
 const TRANSFER_BYTES: usize = 2_000_000;
 
-#[test]
-fn every_scheme_carries_data() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    needs_punctuality(|| {
-        runtime.block_on(async {
-            let registry = cellcc_schemes::registry();
-            for info in registry.schemes() {
-                // noq counts no marks, hides packet numbers, and sends signals by themselves.
-                if info.needs.ecn_counts || info.needs.arrivals || info.needs.packet_signals {
-                    continue;
-                }
-                let congestion = Congestion::named(&info.name).unwrap();
-                let mut transport = TransportConfig::default();
-                congestion.install(&mut transport);
-                let pair = support::connect(transport, TransportConfig::default()).await;
-                let attached = congestion.attach(&pair.server).expect("installed");
-                let received = tokio::time::timeout(Duration::from_secs(20), transfer(&pair)).await;
-                assert_eq!(received.ok(), Some(TRANSFER_BYTES), "{}", info.name);
-                let snapshot = attached.scheme().snapshot();
-                assert!(snapshot.packets.acknowledged > 1000, "{}: {snapshot:?}", info.name);
-                assert!(snapshot.smoothed_rtt.is_some(), "{}: {snapshot:?}", info.name);
-            }
-        })
-    });
+#[tokio::test(flavor = "multi_thread")]
+async fn every_scheme_carries_data() {
+    let _alone = alone();
+    for info in cellcc_schemes::registry().schemes() {
+        // noq counts no marks, hides packet numbers, and sends signals by themselves.
+        if info.needs.ecn_counts || info.needs.arrivals || info.needs.packet_signals {
+            continue;
+        }
+        let congestion = Congestion::named(&info.name).unwrap();
+        let mut transport = TransportConfig::default();
+        congestion.install(&mut transport);
+        let pair = support::connect(transport, TransportConfig::default()).await;
+        let attached = congestion.attach(&pair.server).expect("installed");
+        let received = tokio::time::timeout(PATIENCE, transfer(&pair)).await;
+        assert_eq!(received.ok(), Some(TRANSFER_BYTES), "{}", info.name);
+        let snapshot = attached.scheme().snapshot();
+        assert!(snapshot.packets.acknowledged > 1000, "{}: {snapshot:?}", info.name);
+        assert!(snapshot.smoothed_rtt.is_some(), "{}: {snapshot:?}", info.name);
+    }
 }
 
 /// How long a transfer at 16 Mbit/s takes whose flow is served for so long.
@@ -46,7 +41,7 @@ async fn paced_for(served: Duration) -> Duration {
         tokio::time::sleep(served).await;
         drop(attached);
     };
-    let received = async { tokio::time::timeout(Duration::from_secs(20), transfer(&pair)).await };
+    let received = async { tokio::time::timeout(PATIENCE, transfer(&pair)).await };
     let (received, ()) = tokio::join!(received, serve);
     assert_eq!(received.ok(), Some(TRANSFER_BYTES), "served for {served:?}");
     began.elapsed()

@@ -6,8 +6,11 @@ use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) const SERVER_NAME: &str = "localhost";
+/// Ends a hang: longer than anything here takes on a slow machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) mod faults;
 pub(crate) mod relay;
@@ -17,6 +20,16 @@ pub(crate) struct Pair {
     pub(crate) server: Connection,
     pub(crate) client: Connection,
     pub(crate) _endpoints: (Endpoint, Endpoint),
+}
+
+/// Waits until this is so.
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "within {PATIENCE:?}: {what}");
 }
 
 /// Connects two endpoints of these settings over loopback.
