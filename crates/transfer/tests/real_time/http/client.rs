@@ -13,6 +13,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -127,6 +128,15 @@ impl Client {
     /// The same connection.
     pub(super) fn again(&self) -> Self {
         Self { connection: self.connection.clone(), sender: self.sender.clone() }
+    }
+
+    /// Waits until the windows of what nobody reads are full.
+    pub(super) async fn is_sent_no_more(&self) {
+        let received = async || {
+            tokio::time::sleep(Duration::from_millis(250)).await;
+            self.connection.stats().frame_rx.stream
+        };
+        while received().await != received().await {}
     }
 
     /// Sends a request that is complete.

@@ -1,14 +1,12 @@
 //! Clients that want what they should not have, or more than there is.
 
+use super::PATIENCE;
 use super::client::Site;
 use h3::error::Code;
 use http::{Method, StatusCode};
 use noq::{Connection, ConnectionError, SendStream, VarInt};
 use std::fs;
-use std::time::Duration;
 use tokio::time::timeout;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// HTTP/3's stream and frame types (RFC 9114, sections 6.2.1 and 7.2), and one that means nothing.
 const CONTROL: u8 = 0;
