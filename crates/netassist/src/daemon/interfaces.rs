@@ -101,14 +101,12 @@ mod tests {
 
     /// 12 Mbit/s to each user, with a queue.
     fn measure(edge: &Edge) {
-        measure_now(&edge.server, edge.clock);
-    }
-
-    fn measure_now(server: &Server, clock: ServiceClock) {
+        // A rate expires after three periods without a sample: so long that no machine is slower.
+        let period = Span::from_secs(20);
         let downlink = Observation {
-            period: Span::from_millis(50),
-            served: Bytes::new(75_000),
-            busy: Span::from_millis(50),
+            period,
+            served: Rate::from_mbit_per_sec(12.0).bytes_in(period),
+            busy: period,
             backlog: Bytes::new(30_000),
             channel: None,
             packet: Bytes::new(1500),
@@ -123,10 +121,10 @@ mod tests {
         let sample = |name: &str| Sample {
             user: SourceName::Name(name.into()),
             cell: 1,
-            until: clock.now(),
+            until: edge.clock.now(),
             measured: Measured::Counted(counted),
         };
-        server.samples(&[sample("alice"), sample("bob")]);
+        edge.server.samples(&[sample("alice"), sample("bob")]);
     }
 
     async fn body(edge: &Edge, path: &str, client: &Credentials) -> String {
@@ -162,15 +160,7 @@ mod tests {
         let edge = Edge::start("edge").await;
         let desk = edge.credentials(Role::Operator, "desk");
         let mut reader = MecReader::new(None);
-        let (server, clock) = (edge.server.clone(), edge.clock);
         measure(&edge);
-        // Repeat: a rate expires after three periods without a sample.
-        tokio::spawn(async move {
-            loop {
-                measure_now(&server, clock);
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        });
         let first = reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()).unwrap();
         assert_eq!(first.samples, []);
         tokio::time::sleep(Duration::from_millis(2)).await;

@@ -123,13 +123,15 @@ pub async fn answer(
 mod tests {
     use super::*;
     use axum::routing::get;
+    use futures_util::stream::FuturesUnordered;
+    use futures_util::{FutureExt, StreamExt};
     use std::net::Ipv4Addr;
-    use std::time::Instant;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpSocket;
     use tokio::time::timeout;
 
-    const ENOUGH: Duration = Duration::from_secs(5);
+    /// Ends a hang: longer than anything here takes on a slow machine.
+    const ENOUGH: Duration = Duration::from_secs(60);
     const HALF: &[u8] = b"GET / HTTP/1.1\r\nX: ";
 
     /// A port with these bounds that answers "here".
@@ -161,25 +163,24 @@ mod tests {
     /// 3,000 of 3,000 half requests used to be held for as long as their sender liked, by the port without TLS.
     #[tokio::test]
     async fn one_host_takes_a_quarter_of_the_places_and_others_are_answered_at_once() {
-        let to = start(Bounds::of(16)).await;
+        // Longer than the test: who is answered has not waited for half requests to end.
+        let to = start(Bounds { patience: 2 * ENOUGH, ..Bounds::of(16) }).await;
         let mut half = Vec::new();
         for _ in 0..100 {
             half.push(said(1, to, HALF).await);
         }
-        let begun = Instant::now();
         assert!(is_answered(2, to).await);
-        assert!(begun.elapsed() < PATIENCE / 2, "it need not wait for the others: {:?}", begun.elapsed());
         assert!(!is_answered(1, to).await, "it has its places");
-        let mut closed = 0;
-        for stream in &mut half {
-            closed += usize::from(timeout(Duration::from_millis(5), stream.read_u8()).await.is_ok());
+        let mut open: FuturesUnordered<_> = half.iter_mut().map(|stream| stream.read_u8()).collect();
+        for _ in 0..96 {
+            timeout(ENOUGH, open.next()).await.expect("closed, since it has no place");
         }
-        assert_eq!(closed, 96, "the others hold a place");
+        assert!(open.next().now_or_never().is_none(), "the others hold a place");
     }
 
     #[tokio::test]
     async fn a_request_that_is_never_finished_loses_its_place() {
-        let to = start(Bounds { connections: 4, patience: Duration::from_millis(100) }).await;
+        let to = start(Bounds { connections: 4, patience: Duration::from_secs(2) }).await;
         let mut half = said(1, to, HALF).await;
         assert!(!is_answered(1, to).await, "the only place of this host is taken");
         let end = timeout(ENOUGH, async { while half.read_u8().await.is_ok() {} }).await;

@@ -1,6 +1,6 @@
 //! What the service does not do for those who may not.
 
-use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
+use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE, name};
 use cellcc_netassist::Authority;
 use cellcc_netassist_client::consent::sign;
 use cellcc_netassist_client::protocol::{ALPN, MAX_MESSAGE_BYTES, Request, framed};
@@ -13,7 +13,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::time::timeout;
 
 /// What makes a client that was refused say so.
 async fn is_lost(client: &mut Listening) -> String {
@@ -210,7 +211,7 @@ async fn a_message_of_a_gigabyte_ends_the_connection_before_it_is_read() {
     }
     assert!(written < 1_000_000, "{written} bytes were taken");
     assert!(connection.closed().await.to_string().contains("1000000000 bytes"));
-    assert_eq!(edge.server.counts().1.malformed, 1);
+    edge.until("counted", |server| server.counts().1.malformed == 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,18 +235,22 @@ async fn a_hundred_thousand_registrations_are_cut_off() {
         let mut buffer = vec![0; 1 << 16];
         while let Ok(Some(_)) = receive.read(&mut buffer).await {}
     });
-    let message = framed(&Request::Subscribe { user: ALICE, flows: 1, consent: None });
-    for _ in 0..100_000 {
-        if send.write_all(&message).await.is_err() {
+    // Many in a write: one by one, a slow machine would send no more than is allowed.
+    let messages = framed(&Request::Subscribe { user: ALICE, flows: 1, consent: None }).repeat(1000);
+    let began = Instant::now();
+    for _ in 0..100 {
+        if send.write_all(&messages).await.is_err() {
             break;
         }
     }
-    assert!(connection.closed().await.to_string().contains("too many requests"));
+    let end = timeout(PATIENCE, connection.closed()).await.expect("it is cut off");
+    assert!(end.to_string().contains("too many requests"), "{end}");
     reading.await.unwrap();
     let (core, _) = edge.server.counts();
     assert_eq!(core.refused, 1000);
     // 5,000 at once, and two thousand for each second that it took.
-    assert!((5000..20_000).contains(&core.granted), "{core:?}");
+    let at_most = 5000 + 2 * began.elapsed().as_millis() as u64 + 2;
+    assert!((5000..=at_most).contains(&core.granted), "{core:?} of {at_most}");
     edge.until("forgotten", |server| server.sizes().1 == 0).await;
 }
 
@@ -299,17 +304,14 @@ async fn a_client_that_reads_nothing_does_not_hold_up_another() {
     server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
     edge.until("both", |server| server.sizes().1 == 2).await;
     // A hundred times what fits the slow client's buffers would be 100 x 256 kB; its memory is bounded by them.
-    for turn in 1..=2000 {
-        edge.measure("alice", 12.0);
-        if turn % 10 == 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    }
-    let mut count = 0;
-    while count < 1000 {
-        if let Heard::Record(..) = server.hears().await {
-            count += 1;
-        }
+    // The other's reader may be late: then newer records take the place of older ones, and it has fewer.
+    let (mut made, mut heard) = (0, 0);
+    while made < 2000 || heard < 1000 {
+        (0..10).for_each(|_| edge.measure("alice", 12.0));
+        made += 10;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        heard += server.so_far().iter().filter(|heard| matches!(heard, Heard::Record(..))).count();
+        assert!(made < 1_000_000, "{heard} of {made} were heard");
     }
 }
 

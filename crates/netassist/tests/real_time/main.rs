@@ -13,4 +13,3 @@ mod probe;
 mod service;
 mod sources;
 mod support;
-mod tree;

@@ -1,7 +1,7 @@
 //! Echoes over real sockets on loopback.
 
 use crate::sources::report;
-use crate::support::{ALICE, Heard, Listening, in_an_hour, name};
+use crate::support::{ALICE, Heard, Listening, PATIENCE, in_an_hour, name};
 use cellcc_assist::AdviceRecord;
 use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, Plmn};
 use cellcc_netassist::probe::{EchoHost, Prober};
@@ -9,14 +9,12 @@ use cellcc_netassist::source::gnb::{GnbAddress, GnbUdp};
 use cellcc_netassist::source::{FASTEST_CELL, SourceConfig};
 use cellcc_netassist::{Authority, RadioName, ServiceClock, User};
 use cellcc_netassist_client::{Role, ServiceAddress};
-use cellcc_test_support::needs_punctuality;
 use cellcc_units::Span;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::net::UdpSocket;
-use tokio::runtime::Runtime;
 use tokio::time::{sleep, timeout};
 
 const EVERY: Span = Span::from_millis(5);
@@ -28,7 +26,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
             sleep(Duration::from_millis(2)).await;
         }
     };
-    timeout(Duration::from_secs(20), waiting).await.unwrap_or_else(|_| panic!("{what}"));
+    timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
 async fn probe(host: SocketAddr) -> Prober {
@@ -51,13 +49,9 @@ async fn a_host_that_answers_is_near_and_one_that_is_away_is_not_known() {
     assert_eq!(prober.counts().forged, 0);
 }
 
-#[test]
-fn the_minimum_is_that_of_the_path_whatever_else_arrives() {
-    needs_punctuality(|| Runtime::new().unwrap().block_on(over_a_path_with_jitter()));
-}
-
 /// The path passes echoes on, some only later, some never, each answer twice, with forged ones between them.
-async fn over_a_path_with_jitter() {
+#[tokio::test(flavor = "multi_thread")]
+async fn the_minimum_is_that_of_the_path_whatever_else_arrives() {
     const LEAST: Duration = Duration::from_millis(10);
     let host = EchoHost::bind(LOCAL.into()).await.unwrap();
     let host_address = host.address().unwrap();
@@ -86,10 +80,11 @@ async fn over_a_path_with_jitter() {
         }
     });
     until("too few came back", || prober.counts().answered > 20).await;
-    let minimum = prober.minimum().unwrap();
-    // The shortest path; a timer of tokio is late by a millisecond, and each of four tasks wakes once.
-    assert!((10.0..15.0).contains(&minimum.as_millis_f64()), "{minimum}");
+    // On a busy machine the shortest path shows late: a timer of tokio is late by a millisecond, and each of four tasks wakes once.
+    let minimum = || prober.minimum().unwrap().as_millis_f64();
+    until("the shortest path does not show", || minimum() < 15.0).await;
     until("two a round are no answers", || prober.counts().forged >= 40).await;
+    assert!(minimum() >= 10.0, "{} ms", minimum());
     until("what is lost is counted", || prober.counts().lost > 0).await;
 }
 
@@ -146,8 +141,11 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
     assert_eq!([unknown.min_rtt_network, unknown.min_rtt_downlink, unknown.min_rtt_uplink], [Span::ZERO; 3]);
     let host = EchoHost::bind(echo).await.unwrap();
     tokio::spawn(host.run());
-    let known = reported(|record| !record.min_rtt_network.is_zero()).await;
-    assert!(known.min_rtt_network < Span::from_secs(1), "measured, and not as configured: {known:?}");
+    // Measured, and not as configured.
+    let is_measured = |record: &AdviceRecord| {
+        !record.min_rtt_network.is_zero() && record.min_rtt_network < Span::from_secs(1)
+    };
+    let known = reported(is_measured).await;
     assert_eq!(known.min_rtt_downlink, Span::from_millis(1));
 }
 
@@ -157,7 +155,7 @@ async fn packets_are_marked_for_expedited_forwarding_both_ways() {
         Ok(raw) => raw,
         Err(error) => return cellcc_test_support::skip(format!("no raw socket: {error}; run it as root")),
     };
-    raw.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    raw.set_read_timeout(Some(PATIENCE)).unwrap();
     let host = EchoHost::bind(LOCAL.into()).await.unwrap();
     let port = host.address().unwrap().port();
     tokio::spawn(host.run());
@@ -192,6 +190,6 @@ async fn an_echo_host_answers_no_answers_and_nothing_else() {
         socket.send_to(text, address).await.unwrap();
     }
     socket.send_to(b"cellcc?1 sixteen bytes..", address).await.unwrap();
-    let (length, _) = timeout(Duration::from_secs(20), socket.recv_from(&mut buffer)).await.unwrap().unwrap();
+    let (length, _) = timeout(PATIENCE, socket.recv_from(&mut buffer)).await.unwrap().unwrap();
     assert_eq!(&buffer[..length], b"cellcc!1 sixteen bytes..", "the first answer is to the one request");
 }

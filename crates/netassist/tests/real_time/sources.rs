@@ -1,5 +1,6 @@
 //! A base station's messages over real sockets.
 
+use crate::support::PATIENCE;
 use cellcc_netassist::daemon::HttpUrl;
 use cellcc_netassist::source::HttpPoll;
 use cellcc_netassist::source::gnb::{GnbReader, GnbSettings, UeReport, message};
@@ -11,7 +12,6 @@ use cellcc_netassist::{Sample, ServiceClock};
 use cellcc_units::{Bytes, Rate, Span};
 use futures_util::{SinkExt, StreamExt};
 use std::net::Ipv4Addr;
-use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 use tokio::time::timeout;
@@ -37,7 +37,7 @@ pub(crate) fn report(at_ms: u64) -> String {
 }
 
 async fn next(source: &mut impl Source) -> SourceEvent {
-    timeout(Duration::from_secs(20), source.next()).await.expect("nothing came").expect("it goes on")
+    timeout(PATIENCE, source.next()).await.expect("nothing came").expect("it goes on")
 }
 
 async fn samples(source: &mut impl Source) -> Vec<Sample> {

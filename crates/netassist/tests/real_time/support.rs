@@ -16,8 +16,10 @@ use tokio::time::timeout;
 
 pub(crate) const ALICE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 2));
 pub(crate) const BOB: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 3));
-/// Far longer than anything here takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// Ends a hang: longer than anything here takes on a slow machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// A source is late after three of its periods: these are so long that no machine makes it late. A record can say up to 65 s.
+const PERIOD: Span = Span::from_secs(20);
 
 pub(crate) fn name(role: Role, text: &str) -> PeerName {
     PeerName::new(role, text).unwrap()
@@ -84,13 +86,18 @@ impl Edge {
 
     /// A measurement of a user, now.
     pub(crate) fn measure(&self, user: &str, mbit: f64) {
+        self.measure_over(PERIOD, user, mbit);
+    }
+
+    /// The same of a period of this length.
+    pub(crate) fn measure_over(&self, period: Span, user: &str, mbit: f64) {
         let advice = Advice {
             bandwidth: Rate::from_mbit_per_sec(mbit),
             class: AdviceClass::Backlogged,
             min_rtt: MinRttParts { network: Span::from_millis(10), ..MinRttParts::default() },
             flows: 1,
             backlog: Bytes::ZERO,
-            period: Span::from_millis(50),
+            period,
             age: Span::ZERO,
         };
         let user = SourceName::Name(user.into());

@@ -1,0 +1,3 @@
+//! The service without a clock and without a socket.
+
+mod tree;
