@@ -8,6 +8,8 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The scheme that the kernel knows by this name.
@@ -105,19 +107,33 @@ pub(crate) fn transfer(scheme: &str, bytes: usize) -> std::io::Result<String> {
     })
 }
 
+/// Ends a hang: longer than anything here takes on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until this is so.
+pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "within {PATIENCE:?}: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// True when this is dropped, whether a test passes or not: the threads that look at it end.
+pub(crate) struct SetAtEnd<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Waits until the kernel has no program whose name begins so: the last socket with one is closed.
 pub(crate) fn wait_until_freed(beginning: &str) {
-    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
-    let began = std::time::Instant::now();
-    loop {
-        let names = ProgInfoIter::default().map(|program| program.name.to_string_lossy().into_owned());
-        let left: Vec<_> = names.filter(|name| name.starts_with(beginning)).collect();
-        if left.is_empty() {
-            return;
-        }
-        assert!(began.elapsed() < PATIENCE, "these stay: {left:?}");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until(&format!("no {beginning} is left"), || {
+        let mut names = ProgInfoIter::default().map(|program| program.name.to_string_lossy().into_owned());
+        !names.any(|name| name.starts_with(beginning))
+    });
 }
 
 /// The schemes that the kernel has.

@@ -1,6 +1,6 @@
 //! Debian's nginx, unchanged, serves a file to curl with a scheme of ours: the how-to.
 
-use crate::kernel::{Kernel, available, ours, run};
+use crate::kernel::{Kernel, available, ours, run, wait_until};
 use crate::spaces::{
     CELLULAR_ADDRESS, CELLULAR_PREFIX, CLIENT, OTHER_ADDRESS, SERVER, SERVER_ADDRESS, Spaces, within,
 };
@@ -9,7 +9,6 @@ use std::fs;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 const PORT: u16 = 8080;
 const FILE_BYTES: usize = 20_000_000;
@@ -34,14 +33,7 @@ impl Nginx {
         fs::write(&path, config).expect("a configuration");
         let start = || Command::new("nginx").args(["-c", &path, "-e", "stderr"]).spawn().expect("nginx");
         let server = Self(within(SERVER, start));
-        let listens = || within(CLIENT, || TcpStream::connect((SERVER_ADDRESS, PORT)).is_ok());
-        let waits = |listens: bool| {
-            if !listens {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            listens
-        };
-        assert!((0..500).any(|_| waits(listens())), "nginx listens after ten seconds");
+        wait_until("nginx listens", || within(CLIENT, || TcpStream::connect((SERVER_ADDRESS, PORT)).is_ok()));
         server
     }
 }

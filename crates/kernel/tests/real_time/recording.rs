@@ -1,12 +1,12 @@
 //! What the cores decided in the kernel is what they decide here.
 
-use crate::kernel::{Kernel, RECEIVE_BUFFER, transfer};
+use crate::kernel::{Kernel, RECEIVE_BUFFER, SetAtEnd, transfer, wait_until};
 use cellcc_control::event_log::{Step, StepReader, StepWriter};
-use cellcc_kernel::{KernelError, Recorder, Scheme, Settings, cores, verify};
+use cellcc_kernel::{KernelError, Recorded, Recorder, Scheme, Settings, cores, verify};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Enough for many decisions, and quick.
 const BYTES: usize = 20_000_000;
@@ -19,16 +19,25 @@ fn record(kernel: &Kernel, file: &Path) -> u64 {
     let recorder = Recorder::start(&kernel.pins).expect("a recorder");
     let file = File::create(file).expect("a file");
     let mut writer = StepWriter::new(Box::new(file), recorder.schemes());
-    let is_over = AtomicBool::new(false);
+    let (is_over, looks) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         scope.spawn(|| {
+            let _over = SetAtEnd(&is_over);
             for scheme in Scheme::ALL {
                 transfer(scheme.name(), BYTES).expect("carried");
+                // The ring holds the steps of one transfer. The recorder empties it before it looks whether it is over.
+                let before = looks.load(Ordering::Relaxed);
+                wait_until("the ring is empty", || looks.load(Ordering::Relaxed) > before + 1);
             }
-            is_over.store(true, Ordering::Relaxed);
         });
-        let recorded = recorder.run(&mut writer, || is_over.load(Ordering::Relaxed)).expect("a recording");
-        recorded.steps
+        let looks_whether_it_is_over = || {
+            looks.fetch_add(1, Ordering::Relaxed);
+            is_over.load(Ordering::Relaxed)
+        };
+        let Recorded { steps, missed } =
+            recorder.run(&mut writer, looks_whether_it_is_over).expect("a recording");
+        assert_eq!(missed, 0);
+        steps
     })
 }
 
