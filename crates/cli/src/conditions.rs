@@ -33,7 +33,8 @@ fn words(flag: &str, value: &Value) -> Vec<String> {
 impl<const SHELL: bool> clap::Args for Flags<SHELL> {
     fn augment_args(command: clap::Command) -> clap::Command {
         let args = SECTIONS.iter().flat_map(|section| {
-            let args = section.rows.iter().filter_map(|row| Some(arg(row, row.flag(Self::COMMAND)?)));
+            let args =
+                section.rows.iter().filter_map(|row| Some(arg(row, row.flag(Self::COMMAND)?, Self::COMMAND)));
             args.map(|arg| arg.help_heading(section.heading))
         });
         command.args(args)
@@ -44,8 +45,8 @@ impl<const SHELL: bool> clap::Args for Flags<SHELL> {
     }
 }
 
-fn arg(row: &'static Condition, flag: &'static str) -> Arg {
-    let arg = Arg::new(row.key).long(flag).short(row.short).help(row.help());
+fn arg(row: &'static Condition, flag: &'static str, command: Command) -> Arg {
+    let arg = Arg::new(row.key).long(flag).short(row.short).help(row.help(command));
     let arg = arg.value_parser(|text: &str| row.value(text));
     match row.takes.name {
         "" => arg.action(ArgAction::SetTrue),

@@ -15,6 +15,7 @@ pub use takes::Takes;
 use crate::{Path, PlanFile};
 use cellcc_link::{Delay, Queue};
 use cellcc_units::Span;
+use std::sync::LazyLock;
 use toml::{Table, Value};
 
 /// One condition: what it is called, what it takes, and what it means.
@@ -50,6 +51,24 @@ pub enum Command {
     /// `cellcc shell`: the path only. Other than in a run, both ends of a range count: no delay, and everything lost.
     Shell,
 }
+
+impl Command {
+    /// The conditions that hold where neither a flag nor a Scenario says otherwise.
+    pub fn defaults(self) -> PlanFile {
+        let mut file = PlanFile::default();
+        if self == Self::Shell {
+            file.path.rtt = Span::ZERO;
+            file.path.reverse.queue = file.path.queue;
+        }
+        file
+    }
+}
+
+/// The defaults of each command as a Scenario file has them.
+static DEFAULTS: LazyLock<[Table; 2]> = LazyLock::new(|| {
+    [Command::Compare, Command::Shell]
+        .map(|command| Table::try_from(command.defaults()).expect("a plan is a table of TOML"))
+});
 
 /// Every condition.
 pub fn rows() -> impl Iterator<Item = &'static Condition> {
@@ -157,14 +176,44 @@ impl Condition {
         }
     }
 
-    /// What it means, with the example of its range unless the meaning has one, and each discipline for `{QUEUES}`.
-    pub fn help(&self) -> String {
+    /// Its meaning and its default, for the help of `command`.
+    pub fn help(&self, command: Command) -> String {
+        let meaning = self.explained();
+        match self.default(command).filter(|_| !self.states_default()) {
+            Some(default) => format!("{meaning} [default: {default}]"),
+            None => meaning,
+        }
+    }
+
+    /// Its meaning, with the example of its range unless the meaning has one, and each discipline for `{QUEUES}`.
+    fn explained(&self) -> String {
         let meaning = self.meaning.replace("{QUEUES}", &Queue::forms().join(", "));
         let example = self.takes.range.split_once(", such as ").map_or("", |(_, example)| example);
-        match example.contains(',') || example.is_empty() {
+        let is_default = self.states_default() || self.default(Command::Compare).as_deref() == Some(example);
+        match example.contains(',') || example.is_empty() || is_default {
             true => meaning,
-            false => format!("{meaning}: {example}"),
+            false => format!("{meaning} (such as {example})"),
         }
+    }
+
+    /// True where the meaning says what happens without it.
+    fn states_default(&self) -> bool {
+        self.meaning.contains("[default: ")
+    }
+
+    /// Its value where none is given, as a person would write it; none where that is zero, off or nothing.
+    fn default(&self, command: Command) -> Option<String> {
+        if (command, self.key) == (Command::Shell, "path.reverse.queue") {
+            return Some("that of --queue".into());
+        }
+        let mut keys = self.key.split('.');
+        let first = DEFAULTS[command as usize].get(keys.next()?)?;
+        let text = match keys.try_fold(first, |value, key| value.get(key))? {
+            Value::String(text) => self.takes.natural(text).unwrap_or_else(|| text.clone()),
+            Value::Array(_) => return None,
+            other => other.to_string(),
+        };
+        Some(text).filter(|text| !text.is_empty())
     }
 
     /// What its flag was given, as a Scenario file has it.

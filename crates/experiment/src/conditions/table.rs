@@ -102,10 +102,10 @@ const PATH: &[Condition] = &[
     ),
     flag("reverse-rate", "path.reverse.trace", text("FILE|NAME|RATE"))
         .shell("up")
-        .means("Capacity of the reverse path, which carries the acknowledgements: as of the link"),
+        .means("Capacity of the reverse path, which carries the acknowledgements [default: no limit]"),
     flag("reverse-queue", "path.reverse.queue", QUEUE)
         .shell("up-queue")
-        .means("The queue of the reverse path: as --queue"),
+        .means("The queue of the reverse path, written as in --queue"),
     flag("reverse-loss", "path.reverse.loss", share("0% to below 100%, such as 1%"))
         .shell("up-loss")
         .means("Share of packets of the reverse path lost at random"),

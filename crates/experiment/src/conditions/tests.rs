@@ -40,6 +40,25 @@ fn every_range_reads_as_it_is_written_and_takes_its_own_example_and_the_default(
     assert_eq!(check(&PlanFile::default(), Command::Compare), Ok(()));
 }
 
+/// Those of `shell` and `video` gave `--rtt` the 20 ms of `compare`, where it is 0.
+#[test]
+fn help_says_the_default_of_its_own_command() {
+    for (key, compare, shell) in [
+        ("path.rtt", " [default: 20ms]", " [default: 0s]"),
+        ("path.queue", " [default: 3200pkt]", " [default: 3200pkt]"),
+        ("path.reverse.queue", " [default: unlimited]", " [default: that of --queue]"),
+        ("path.loss", " (such as 1%) [default: 0%]", " (such as 1%) [default: 0%]"),
+        ("path.reordered_by", " arrive [default: 10ms]", " arrive [default: 10ms]"),
+        ("path.jitter", " is set (such as 5ms)", " is set (such as 5ms)"),
+    ] {
+        for (command, end) in [(Command::Compare, compare), (Command::Shell, shell)] {
+            let help = condition(key).help(command);
+            assert!(help.ends_with(end), "{help}");
+        }
+    }
+    assert_eq!(check(&Command::Shell.defaults(), Command::Shell), Ok(()));
+}
+
 #[test]
 fn the_ends_of_a_range_are_in_it_or_not_and_in_a_shell_always() {
     for (key, inside, outside, only_in_shell) in [
@@ -100,8 +119,8 @@ const INTRODUCTION: &str = "\
 What a run can be asked for. Each condition has a key in a [Scenario file](how-to/compare.md#the-same-again); `path.rtt` is
 `rtt` in the table `[path]`. Many have a flag of `cellcc compare` (`cellcc slurm` has the same), which has the last word. In
 Python, `cellcc.compare` takes the keys as dictionaries, `path={\"rtt\": \"20ms\"}`, and the most frequent ones as arguments of
-their own. All but the grid's can be [varied](how-to/compare.md#over-a-condition). `cellcc shell` has flags for the path.
-Where no default stands, it is zero, off or none.
+their own. All but the grid's can be [varied](how-to/compare.md#over-a-condition). `cellcc shell` and `cellcc video` have flags
+for the path; there `--rtt` is 0 unless it is given. Where no default stands, it is zero, off or none.
 
 This page is made of the table in `crates/experiment/src/conditions/table.rs`, and checked by its test.
 ";
@@ -109,7 +128,6 @@ This page is made of the table in `crates/experiment/src/conditions/table.rs`, a
 /// docs/conditions.md, which this writes where `CELLCC_WRITE_DOCS` is set.
 #[test]
 fn the_page_of_conditions_is_made_of_the_rows() {
-    let mut table = Table::try_from(PlanFile::default()).unwrap();
     let mut page = INTRODUCTION.to_owned();
     for section in &SECTIONS {
         let heading = section.heading.unwrap_or(if section.varies { "Time" } else { "The grid of runs" });
@@ -120,17 +138,12 @@ fn the_page_of_conditions_is_made_of_the_rows() {
         for row in section.rows {
             let flag = row.flag(Command::Compare).map(|flag| format!("`--{flag}`")).unwrap_or_default();
             let range = row.takes.range.split(", such as ").next().unwrap_or_default();
-            let default = get_mut(&mut table, row.key).map(|value| match value {
-                Value::String(text) => row.takes.natural(text).unwrap_or_else(|| text.clone()),
-                other => other.to_string(),
-            });
-            let default =
-                default.filter(|text| !text.is_empty()).map(|text| format!("`{text}`")).unwrap_or_default();
+            let default = row.default(Command::Compare).map(|text| format!("`{text}`")).unwrap_or_default();
             let _ = writeln!(
                 page,
                 "| {flag} | `{}` | {range} | {default} | {} |",
                 row.key,
-                row.help().replace('|', "\\|")
+                row.explained().replace('|', "\\|")
             );
         }
     }

@@ -7,6 +7,7 @@ use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::mahimahi::Chain;
 use cellcc_emu::path::{Stages, stages};
 use cellcc_emu::stage::Stage;
+use cellcc_experiment::conditions::Command;
 use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, Offset, PlanFile, Scenario};
 use cellcc_link::{Capacity, Queue, TraceCache};
 use cellcc_runner::{Request, ranges, traces};
@@ -106,12 +107,7 @@ pub(crate) fn with_path(base: Option<Request>, flags: &conditions::Flags<true>) 
     if let Some(queue) = given.get("path.queue").filter(|_| !given.contains_key("path.reverse.queue")) {
         given.insert("path.reverse.queue".into(), queue.clone());
     }
-    let base = base.unwrap_or_else(|| {
-        let mut file = PlanFile::default();
-        file.path.rtt = Span::ZERO;
-        file.path.reverse.queue = file.path.queue;
-        Request { file, name: String::new() }
-    });
+    let base = base.unwrap_or_else(|| Request { file: Command::Shell.defaults(), name: String::new() });
     Ok(base.with(&given)?.file)
 }
 
