@@ -122,7 +122,6 @@ pub(crate) fn harm(comparison: &Comparison) -> Vec<Grid> {
 }
 
 fn table(comparison: &Comparison, victim: &str, pairs: &[Pair]) -> Grid {
-    let count = by_condition(comparison, |_| Some(0.0)).len();
     let measured: Vec<(&Pair, [Vec<f64>; MEASURES.len()])> = pairs
         .iter()
         .map(|pair| {
@@ -152,10 +151,21 @@ fn table(comparison: &Comparison, victim: &str, pairs: &[Pair]) -> Grid {
     let (title, ..) = MEASURES[decides];
     let last = [("Excess", title), ("Verdict", ""), ("Worst", title)];
     Grid {
-        caption: format!("Harm to {victim}: means over {count} conditions"),
+        caption: format!("Harm to {victim}{}", means_over(comparison)),
         of: vec!["Scheme".into()],
         rows: rows.collect(),
         columns: titles(shown.iter().map(|&at| (MEASURES[at].0, MEASURES[at].1)).chain(last)),
+    }
+}
+
+/// How many values the means are over, and of what; nothing where there is one.
+fn means_over(comparison: &Comparison) -> String {
+    let values = by_condition(comparison, |_| Some(0.0));
+    let conditions = distinct(values.iter().map(|(_, name)| name.as_str())).len();
+    match (conditions, values.len()) {
+        (_, 0 | 1) => String::new(),
+        (1, seeds) => format!(": means over {seeds} seeds"),
+        (conditions, _) => format!(": means over {conditions} conditions"),
     }
 }
 
@@ -332,6 +342,20 @@ mod tests {
         assert_eq!((&*grid.rows[1].of[0], cell(1, "Verdict")), ("bbr", "no more harm"));
         assert_eq!(cell(1, "Worst"), "0.600: path.queue=8pkt");
         assert!(harm(&Comparison::new(&records[..1])).is_empty(), "without the rows there is no table");
+    }
+
+    /// A single condition was "means over 1 conditions", and its seeds were counted as conditions.
+    #[test]
+    fn the_title_counts_conditions_or_the_seeds_of_a_single_one() {
+        let mut one = records(|_| 0.5)[..4].to_vec();
+        let title = |records: &[Record]| harm(&Comparison::new(records))[0].caption.clone();
+        assert_eq!(title(&one), "Harm to cubic");
+        let again = one.iter().cloned().map(|mut record| {
+            record.scenario.seed = 2;
+            record
+        });
+        one.extend(again.collect::<Vec<_>>());
+        assert_eq!(title(&one), "Harm to cubic: means over 2 seeds");
     }
 
     /// Normal noise of the excess from one condition to the next, and lognormal noise, both of a known mean.

@@ -44,7 +44,8 @@ pub(super) fn run(
         plan = request.plan(driver, VERSION)?;
         if !quiet {
             let runs = plan.runs.len() - outcome.runs;
-            tell(&format!("harm is undecided: {runs} runs more, under conditions between those of [vary]"));
+            let runs = if runs == 1 { "1 run".into() } else { format!("{runs} runs") };
+            tell(&format!("harm is undecided: {runs} more, under conditions between those of [vary]"));
         }
         runner.existing = Existing::Resume;
         runner.scenario = request.scenario_toml().map_err(Exit::failed)?;
