@@ -80,17 +80,18 @@ impl Library {
         self.state.keep(&ids);
         write(Path::new(STATE), &self.state.text())?;
         write(Path::new(PAGE), &markdown(&self.claims, &self.state))?;
-        let readme = text(Path::new(README))?;
+        write(Path::new(README), &self.with_scorecard(&text(Path::new(README))?)?)
+    }
+
+    /// README with the scorecard of the state.
+    fn with_scorecard(&self, readme: &str) -> Result<String, Exit> {
         let (start, end) = MARKERS;
         let between =
             readme.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
         let Some((before, after)) = between else {
             return Err(Exit::failed(format!("{README} has no `{}` with `{end}` after it", start.trim())));
         };
-        write(
-            Path::new(README),
-            &format!("{before}{start}{}{end}{after}", short_markdown(&self.claims, &self.state)),
-        )
+        Ok(format!("{before}{start}{}{end}{after}", short_markdown(&self.claims, &self.state)))
     }
 }
 
@@ -105,4 +106,36 @@ pub(super) fn text(path: &Path) -> Result<String, Exit> {
 
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Exit> {
     fs::write(path, text).map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page kept the names of claims that had others by then. This writes both where `CELLCC_WRITE_DOCS` is set.
+    #[test]
+    fn the_page_of_claims_and_readmes_scorecard_are_those_of_the_files() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let library = Library::below(root).map_err(|error| error.text()).unwrap();
+        let readme = fs::read_to_string(root.join(README)).unwrap();
+        let readme = library.with_scorecard(&readme).map_err(|error| error.text()).unwrap();
+        for (name, made) in [(PAGE, markdown(&library.claims, &library.state)), (README, readme)] {
+            if std::env::var_os("CELLCC_WRITE_DOCS").is_some() {
+                fs::write(root.join(name), &made).unwrap();
+            }
+            let is_made = fs::read_to_string(root.join(name)).is_ok_and(|text| text == made);
+            assert!(is_made, "set CELLCC_WRITE_DOCS=1 to write {name}");
+        }
+    }
+
+    #[test]
+    fn no_two_claims_of_a_paper_say_the_same_of_the_same_place() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let library = Library::below(root).map_err(|error| error.text()).unwrap();
+        let mut seen = std::collections::BTreeMap::new();
+        for claim in &library.claims.claims {
+            let before = seen.insert((&claim.group, &claim.source, &claim.says), &claim.id);
+            assert_eq!(before, None, "{} says the same: tell them apart", claim.id);
+        }
+    }
 }
