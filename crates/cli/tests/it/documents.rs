@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// The files with one of these endings below a folder, in order.
 fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
@@ -215,6 +215,44 @@ fn every_command_and_every_flag_that_a_document_names_exists() {
     }
     assert!(checked > 150, "{checked} calls of cellcc were found");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The words of a page that a reader sees: without comments and the targets of links.
+fn words(page: &str) -> usize {
+    let visible = page.split("<!--").enumerate().map(|(at, part)| match part.split_once("-->") {
+        Some((_, after)) if at > 0 => after,
+        _ => part,
+    });
+    let visible: String = visible.collect();
+    let links = visible.split("](").enumerate().map(|(at, part)| match part.split_once(')') {
+        Some((_, after)) if at > 0 => after,
+        _ => part,
+    });
+    let text = links.collect::<Vec<_>>().join("]");
+    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
+}
+
+#[test]
+fn the_documentation_stays_within_the_words_that_contributing_allows() {
+    assert_eq!(words("Two [words](a/b.md) <!-- not\nthese --> | --- | and a third"), 5);
+    let docs = Path::new(ROOT).join("docs");
+    let (mut all, mut long) = (0, Vec::new());
+    let mut pages = Vec::new();
+    files(&docs, &["md"], &mut pages);
+    for path in pages {
+        let name = path.strip_prefix(&docs).expect("a page");
+        let is_generated = ["conditions.md", "fidelity/claims.md"].iter().any(|page| name == Path::new(page));
+        if is_generated || name.starts_with("evidence") || name == Path::new("algorithms/tide-spec.md") {
+            continue;
+        }
+        let words = words(&fs::read_to_string(&path).expect("a page"));
+        all += words;
+        if name.starts_with("fidelity") && words > 1000 {
+            long.push(format!("{}: {words}", name.display()));
+        }
+    }
+    assert!((40_000..=55_000).contains(&all), "{all} words");
+    assert!(long.is_empty(), "verdicts above 1,000 words: {long:?}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod output_folder;
 mod replay;
 mod reproduce;
 mod results;
+mod statements;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
 mod view;
