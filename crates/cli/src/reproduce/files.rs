@@ -112,7 +112,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Exit> {
 mod tests {
     use super::*;
 
-    /// The page kept the names of claims that had others by then. This writes both where `CELLCC_WRITE_DOCS` is set.
+    /// So that a claim's new name or note is on the page without its runs. This writes both where `CELLCC_WRITE_DOCS` is set.
     #[test]
     fn the_page_of_claims_and_readmes_scorecard_are_those_of_the_files() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
