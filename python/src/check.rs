@@ -2,6 +2,7 @@
 
 use crate::compare::jobs_of;
 use crate::error::{InputError, input, of_runner};
+use crate::scheme::SimWithPython;
 use crate::schemes;
 use crate::watched::Watched;
 use cellcc_claims::cases::{Subject, check as check_cases, chosen, suites};
@@ -28,7 +29,8 @@ pub(crate) fn check(
     let subject = Subject::new(&registry.parse(subject).map_err(input)?);
     let all = suites().map_err(input)?;
     let cases = chosen(&all, &subject, &suites_named, &cases_named).map_err(InputError::new_err)?;
-    let (jobs, driver, drivers) = (jobs_of(jobs)?, SimDriver::new(registry), [DEFAULT_DRIVER.to_owned()]);
+    let (jobs, drivers) = (jobs_of(jobs)?, [DEFAULT_DRIVER.to_owned()]);
+    let driver = SimWithPython(SimDriver::new(registry));
     let run = || {
         check_cases(&cases, &subject, &drivers, &driver, &version, |plan| {
             collect(&plan, &driver, jobs, SeriesDetail::Full, &watched, &watched.stop)

@@ -3,6 +3,7 @@
 use crate::error::{InputError, input, of_request, of_runner};
 use crate::options;
 use crate::runs::Runs;
+use crate::scheme::SimWithPython;
 use crate::schemes;
 use crate::watched::Watched;
 use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan, Record};
@@ -48,7 +49,7 @@ pub(crate) fn compare(
     let watched = Watched::default();
     let (driver, plan) = py.detach(|| {
         let (registry, version) = schemes::registry_for(&request.file, &watched.problem);
-        let driver = SimDriver::new(registry);
+        let driver = SimWithPython(SimDriver::new(registry));
         request.plan(&driver, &version).map(|plan| (driver, plan)).map_err(of_request)
     })?;
     let run = || execution.run(&request, &plan, &driver, &watched);

@@ -3,6 +3,8 @@
 use cellcc_control::{
     self as control, Context, Controller, Limits, Needs, Parameter, Sampler, SchemeInfo, kind,
 };
+use cellcc_experiment::{Driver, Record, ResolveError, RunError, Scenario, Watch};
+use cellcc_sim::SimDriver;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -61,6 +63,28 @@ impl PythonScheme {
                 Box::new(PythonController::new(&scheme, values, context, Arc::clone(&problem)))
             }),
         }
+    }
+}
+
+/// The simulator for schemes written in Python. A run keeps a thread state of Python, without Python's lock, from its beginning to
+/// its end: otherwise each event would make one and free it, which takes three times as long as the event itself.
+pub(crate) struct SimWithPython(pub(crate) SimDriver);
+
+impl Driver for SimWithPython {
+    fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
+        self.0.resolve(scenario)
+    }
+
+    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+        self.run_watched(scenario, &())
+    }
+
+    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+        Python::attach(|py| py.detach(|| self.0.run_watched(scenario, watch)))
+    }
+
+    fn expected_time(&self, scenario: &Scenario) -> Span {
+        self.0.expected_time(scenario)
     }
 }
 

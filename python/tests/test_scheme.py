@@ -1,8 +1,12 @@
 """Schemes written in Python run next to the built-in ones."""
 
+import signal
+import threading
+
 import cellcc
 import pytest
 from cellcc import Ack, Context, Limits, Loss, Scheme
+from test_compare import interrupt_at
 from tide_from_spec import sender
 
 
@@ -67,6 +71,54 @@ def test_it_runs_next_to_built_in_schemes_and_is_the_same_each_time():
     throughput = dict(zip(first.table["scheme"], first.table["throughput_mbit_s"], strict=True))
     assert throughput["aimd"] > 0.2 and throughput["aimd(gain=4)"] != throughput["aimd"]
     assert first[1].record["flows"][0]["scheme"] == "aimd"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda scheme: cellcc.compare(scheme, "3g", duration="5s", seeds=range(1, 4), jobs=1),
+        lambda scheme: cellcc.check(scheme, cases="rfc9743/drop-tail", jobs=1),
+    ],
+    ids=["compare", "check"],
+)
+def test_all_events_of_a_run_share_a_thread_state_of_python(run):
+    # Each event once made and freed one, which took the system three times as long as the event took Python. A thread's local
+    # values go with its state.
+    local = threading.local()
+    states = events = 0
+
+    class Counting(Aimd):
+        def on_ack(self, ack: Ack) -> None:
+            nonlocal states, events
+            states += not hasattr(local, "known")
+            local.known = True
+            events += 1
+            super().on_ack(ack)
+
+    cellcc.register("counting", Counting)
+    run("counting")
+    assert events > 100 * states > 0
+
+
+def test_ctrl_c_ends_several_runs_at_a_time(interrupts):
+    interrupts(signal.default_int_handler)
+    with pytest.raises(cellcc.Interrupted, match="of 80 runs are finished") as raised:
+        cellcc.compare("aimd", "rate=20Mbit/s", seeds=range(1, 41), duration="20s", jobs=3, progress=interrupt_at(2))
+    assert 2 <= len(raised.value.result) < 80
+
+
+def test_runs_at_the_same_time_may_wait_for_each_other():
+    # Where one run at a time had Python's lock from its beginning to its end, the barrier would break.
+    both = threading.Barrier(2, timeout=60)
+
+    class Meeting(Aimd):
+        def on_ack(self, ack: Ack) -> None:
+            super().on_ack(ack)
+            if ack.round_start and ack.round < 10:
+                both.wait()
+
+    cellcc.register("meeting", Meeting)
+    assert len(cellcc.compare("meeting", "rate=20Mbit/s", seeds=[1, 2], duration="5s", jobs=2)) == 4
 
 
 def test_records_name_its_code_and_those_of_others_do_not():
