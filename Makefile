@@ -105,7 +105,7 @@ netassist-tree: ## Print what NetAssist needs for ten million users, and how a r
 	@tools/setup build
 	$(run) cargo run --release $(locked) -p cellcc-measure --bin netassist_tree
 
-fuzz: ## Feed what reads files, notation and messages of others with random input, SECONDS=60 for each of ten targets
+fuzz: ## Feed what reads files, notation and messages of others with random input, SECONDS=60 for each target
 	@tools/setup fuzz
 	@tools/fuzz $(SECONDS)
 

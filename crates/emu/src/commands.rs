@@ -105,6 +105,11 @@ impl Commands {
         self.started[command.0].status
     }
 
+    /// Whether somebody has asked this process to end since the first command was started; then 128 + the signal's number.
+    pub fn asked_to_end(&self) -> Option<u8> {
+        sys::last_signal().and_then(|signal| u8::try_from(128 + signal).ok())
+    }
+
     /// Asks the servers that still run to end, and waits a second for them. Then kills the commands that still run, and all that
     /// commands have left running; names the latter, without what a server's own process group has. Nothing interrupts this.
     pub fn end(&mut self) -> Vec<Left> {

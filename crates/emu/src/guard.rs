@@ -1,5 +1,5 @@
 //! A process that outlives the emulator by a moment, so that nothing outlives it for long: whatever ends the emulator, what runs in
-//! its namespaces is killed.
+//! its namespaces is killed. It removes folders as well, those of programs that are started for a while only.
 //!
 //! The kernel ends a command with the emulator ([`Commands`](crate::commands::Commands)), but not what the command has started; an
 //! emulator that is killed can no longer do that itself. Whatever has left those namespaces is not found.
@@ -8,12 +8,13 @@
 //! namespace, which may be another emulator's.
 
 use crate::error::EmuError;
+use crate::job::die_with_us;
 use crate::namespace::Namespace;
 use crate::process::Process;
 use crate::sys;
 use rustix::cmsg_space;
 use rustix::fs::fstat;
-use rustix::io::retry_on_intr;
+use rustix::io::{FdFlags, fcntl_setfd, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
@@ -23,11 +24,16 @@ use rustix::process::{
 };
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::set_name;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What `ps` calls it.
@@ -37,13 +43,23 @@ const PATIENCE_WITH_GUARDS: Duration = Duration::from_secs(1);
 /// A process that the kernel does not end by then, it will not end soon: it waits for a device.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
+/// The kernel's longest path (PATH_MAX of `linux/limits.h`).
+const LONGEST_PATH: usize = 4096;
 
-/// Ends what runs in the namespaces that it was given, once this process has ended or has dropped it.
+/// Ends what runs in the namespaces that it was given and removes the folders, once this process has ended or has dropped it, and
+/// with it the commands that [`hold`](Self::hold) it.
 #[derive(Debug)]
 pub struct Guard {
-    /// Carries them to the guard, which reads to its end: that comes when this process ends.
-    namespaces: Option<OwnedFd>,
+    /// Carries them to the guard, which reads to its end: that comes when nobody has it open any more.
+    given: Option<Arc<OwnedFd>>,
     pid: Pid,
+}
+
+/// What is left to the guard.
+#[derive(Debug, Default)]
+struct Given {
+    namespaces: Vec<OwnedFd>,
+    folders: Vec<PathBuf>,
 }
 
 impl Guard {
@@ -56,11 +72,15 @@ impl Guard {
         let (ours, its) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(EmuError::system(failed))?;
         match sys::fork().map_err(EmuError::system(failed))? {
-            Some(pid) => Ok(Self { namespaces: Some(ours), pid }),
+            Some(pid) => Ok(Self { given: Some(Arc::new(ours)), pid }),
             None => {
                 drop(ours);
                 keep_apart();
-                end_all(&after_the_end(&its));
+                let Given { namespaces, folders } = after_the_end(&its);
+                end_all(&namespaces);
+                for folder in folders {
+                    let _ = fs::remove_dir_all(folder);
+                }
                 sys::exit_at_once()
             }
         }
@@ -71,21 +91,40 @@ impl Guard {
     /// # Errors
     /// The guard was killed.
     pub fn protect(&mut self, namespace: &Namespace) -> Result<(), EmuError> {
-        let Some(socket) = &self.namespaces else { return Ok(()) };
         let handle = [namespace.as_fd()];
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&handle));
-        sendmsg(socket, &[IoSlice::new(&[0])], &mut ancillary, SendFlags::NOSIGNAL)
+        self.give(&[0], &mut ancillary)
+    }
+
+    /// This folder will be removed, with all that is in it, if it is still there.
+    ///
+    /// # Errors
+    /// The guard was killed.
+    pub fn remove(&mut self, folder: &Path) -> Result<(), EmuError> {
+        self.give(folder.as_os_str().as_bytes(), &mut SendAncillaryBuffer::default())
+    }
+
+    fn give(&self, bytes: &[u8], ancillary: &mut SendAncillaryBuffer<'_, '_, '_>) -> Result<(), EmuError> {
+        let Some(socket) = &self.given else { return Ok(()) };
+        sendmsg(socket, &[IoSlice::new(bytes)], ancillary, SendFlags::NOSIGNAL)
             .map(drop)
             .map_err(EmuError::system("reach the process that cleans up"))
+    }
+
+    /// The kernel kills this command once the calling thread has ended, and the guard waits for the end of all that it starts.
+    pub fn hold(&self, command: &mut Command) {
+        die_with_us(command);
+        let Some(socket) = self.given.clone() else { return };
+        sys::before_exec(command, move || Ok(fcntl_setfd(&socket, FdFlags::empty())?));
     }
 }
 
 /// Waits for it.
 impl Drop for Guard {
     fn drop(&mut self) {
-        drop(self.namespaces.take());
+        drop(self.given.take());
         let _ = retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()));
     }
 }
@@ -103,19 +142,24 @@ fn keep_apart() {
     }
 }
 
-/// The namespaces, once the emulator has ended.
-fn after_the_end(emulator: &OwnedFd) -> Vec<OwnedFd> {
-    let mut namespaces = Vec::new();
+/// What was given, once the emulator has ended.
+fn after_the_end(emulator: &OwnedFd) -> Given {
+    let mut given = Given::default();
     loop {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let mut byte = [0];
+        let mut bytes = [0; LONGEST_PATH];
         let receive =
-            || recvmsg(emulator, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
-        match retry_on_intr(receive) {
-            Ok(message) if message.bytes > 0 => namespaces.extend(handles(&mut ancillary)),
-            _ => return namespaces,
+            || recvmsg(emulator, &mut [IoSliceMut::new(&mut bytes)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
+        let length = match retry_on_intr(receive) {
+            Ok(message) if message.bytes > 0 => message.bytes,
+            _ => return given,
+        };
+        let handles = handles(&mut ancillary);
+        if handles.is_empty() {
+            given.folders.push(OsStr::from_bytes(&bytes[..length]).into());
         }
+        given.namespaces.extend(handles);
     }
 }
 

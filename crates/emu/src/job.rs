@@ -57,7 +57,8 @@ impl Job {
     }
 }
 
-fn die_with_us(command: &mut Command) {
+/// The kernel kills the command once the thread that starts it has ended.
+pub(crate) fn die_with_us(command: &mut Command) {
     let parent = Pid::from_raw(process::id().cast_signed());
     sys::before_exec(command, move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -203,6 +203,9 @@ static CHILDREN: [AtomicI32; MOST_CHILDREN] = [const { AtomicI32::new(0) }; MOST
 /// Whether the children have been asked to end.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 
+/// The last of these signals that came while there were children, from a process or a terminal; 0 for none.
+static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
+
 /// Whether no signal may end this process.
 static HELD: AtomicBool = AtomicBool::new(false);
 
@@ -211,6 +214,7 @@ static HELD: AtomicBool = AtomicBool::new(false);
 /// expects.
 pub(crate) fn forward_signals() -> io::Result<()> {
     ASKED_TO_END.store(false, Ordering::Relaxed);
+    LAST_SIGNAL.store(0, Ordering::Relaxed);
     HELD.store(false, Ordering::Relaxed);
     for signal in FORWARDED {
         // SAFETY: sigaction is plain data, for which all zeros is a value.
@@ -227,6 +231,11 @@ pub(crate) fn forward_signals() -> io::Result<()> {
         checked(unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) })?;
     }
     Ok(())
+}
+
+/// The last signal that was forwarded, or that the terminal has sent to all.
+pub(crate) fn last_signal() -> Option<i32> {
+    Some(LAST_SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
 /// From now on the signals of [`forward_signals`] do not end this process, even where it has no children.
@@ -258,6 +267,7 @@ fn forward_to_children(signal: libc::c_int, from_a_process: bool) {
         }
         return;
     }
+    LAST_SIGNAL.store(signal, Ordering::Relaxed);
     if !from_a_process {
         return;
     }

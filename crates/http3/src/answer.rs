@@ -5,22 +5,28 @@
 
 use http::header::{
     ACCEPT_RANGES, ALLOW, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, IF_MODIFIED_SINCE,
-    IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE,
+    IF_NONE_MATCH, IF_RANGE, LAST_MODIFIED, RANGE, RETRY_AFTER,
 };
 use http::{HeaderMap, HeaderName, Response, StatusCode, response};
 use percent_encoding::percent_decode_str;
-use std::fs::Metadata;
 use std::ops::Range;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A page stands for its folder under this name.
 const INDEX: &str = "index.html";
+/// When a client that found no place for its file may ask again. Ours: most files are sent by then, and what is not read is
+/// given up after twice [`SILENCE`](crate::SILENCE).
+const RETRY_SECONDS: u32 = 10;
+/// The last second of the year 9999: the year of a date has four digits (RFC 9110, section 5.6.7).
+const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 
 /// A response, and the bytes of the file that follow where its method is GET.
 #[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) response: Response<()>,
-    pub(crate) body: Range<u64>,
+pub struct Answer {
+    /// Status and header.
+    pub response: Response<()>,
+    /// Which bytes of the file.
+    pub body: Range<u64>,
 }
 
 /// The name of the file that a path of a request means. None: not UTF-8.
@@ -32,43 +38,49 @@ pub(crate) fn name(path: &str) -> Option<String> {
 /// Without a file.
 pub(crate) fn refusal(status: StatusCode, now: SystemTime) -> Answer {
     let response = start(status, now).header(CONTENT_LENGTH, 0);
-    let is_method = status == StatusCode::METHOD_NOT_ALLOWED;
-    finish(if is_method { response.header(ALLOW, "GET, HEAD") } else { response }, 0..0)
+    let response = match status {
+        StatusCode::METHOD_NOT_ALLOWED => response.header(ALLOW, "GET, HEAD"),
+        StatusCode::SERVICE_UNAVAILABLE => response.header(RETRY_AFTER, RETRY_SECONDS),
+        _ => response,
+    };
+    finish(response, 0..0)
 }
 
-/// What is known of a file.
+/// What is known of a file, in values that a header can hold.
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
+pub struct Facts {
     bytes: u64,
     modified: SystemTime,
+    /// Another text for each change of size or time, which file systems keep in nanoseconds.
+    tag: String,
     content_type: String,
 }
 
 impl Facts {
-    pub(crate) fn new(name: &str, metadata: &Metadata) -> Self {
+    /// Of a file of this name and size that was changed at this time. File systems hold times before 1970 and after 9999.
+    pub fn new(name: &str, bytes: u64, modified: SystemTime) -> Self {
         let kind = mime_guess::from_path(name).first_or_octet_stream();
         // What phones and editors write; a browser would take another for what its user has set.
         let charset = if kind.type_() == "text" { "; charset=utf-8" } else { "" };
+        let (sign, from_1970) = match modified.duration_since(UNIX_EPOCH) {
+            Ok(since) => ("", since),
+            Err(before) => ("-", before.duration()),
+        };
         Self {
-            bytes: metadata.len(),
-            modified: metadata.modified().unwrap_or(UNIX_EPOCH),
+            bytes,
+            modified: within_dates(modified),
+            tag: format!("\"{bytes:x}-{sign}{:x}\"", from_1970.as_nanos()),
             content_type: format!("{kind}{charset}"),
         }
     }
 
-    /// Another text for each change of size or time, which file systems keep in nanoseconds.
-    fn tag(&self) -> String {
-        let since = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-        format!("\"{:x}-{:x}\"", self.bytes, since.as_nanos())
-    }
-
     /// The answer to a request with this header.
-    pub(crate) fn answer(&self, asked: &HeaderMap, now: SystemTime) -> Answer {
-        let (tag, date) = (self.tag(), httpdate::fmt_http_date(self.modified));
+    pub fn answer(&self, asked: &HeaderMap, now: SystemTime) -> Answer {
+        let (tag, date) = (&self.tag, httpdate::fmt_http_date(self.modified));
         let begin = |status| {
-            start(status, now).header(ETAG, &tag).header(LAST_MODIFIED, &date).header(ACCEPT_RANGES, "bytes")
+            start(status, now).header(ETAG, tag).header(LAST_MODIFIED, &date).header(ACCEPT_RANGES, "bytes")
         };
-        if self.is_known(asked, &tag) {
+        if self.is_known(asked) {
             return finish(begin(StatusCode::NOT_MODIFIED), 0..0);
         }
         let condition = text(asked, IF_RANGE);
@@ -94,15 +106,20 @@ impl Facts {
     }
 
     /// Whether the client has the file as it is.
-    fn is_known(&self, asked: &HeaderMap, tag: &str) -> bool {
+    fn is_known(&self, asked: &HeaderMap) -> bool {
         if asked.contains_key(IF_NONE_MATCH) {
             let given = asked.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
             let mut given = given.flat_map(|value| value.split(',')).map(str::trim);
-            return given.any(|one| one == "*" || one.trim_start_matches("W/") == tag);
+            return given.any(|one| one == "*" || one.trim_start_matches("W/") == self.tag);
         }
         let since = text(asked, IF_MODIFIED_SINCE).and_then(|date| httpdate::parse_http_date(date).ok());
         since.is_some_and(|since| seconds(self.modified) <= seconds(since))
     }
+}
+
+/// The time, or the nearest that a date of HTTP can be.
+fn within_dates(time: SystemTime) -> SystemTime {
+    time.clamp(UNIX_EPOCH, UNIX_EPOCH + LAST_DATE)
 }
 
 fn seconds(time: SystemTime) -> u64 {
@@ -114,7 +131,7 @@ fn text(asked: &HeaderMap, name: HeaderName) -> Option<&str> {
 }
 
 fn start(status: StatusCode, now: SystemTime) -> response::Builder {
-    Response::builder().status(status).header(DATE, httpdate::fmt_http_date(now))
+    Response::builder().status(status).header(DATE, httpdate::fmt_http_date(within_dates(now)))
 }
 
 fn finish(response: response::Builder, body: Range<u64>) -> Answer {
@@ -146,11 +163,11 @@ fn one_range(text: &str, bytes: u64) -> Option<Result<Range<u64>, Unsatisfiable>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::collections::HashSet;
 
     fn facts(bytes: u64) -> Facts {
         let modified = UNIX_EPOCH + Duration::from_millis(1_700_000_000_250);
-        Facts { bytes, modified, content_type: "video/mp4".into() }
+        Facts::new("film.mp4", bytes, modified)
     }
 
     fn answer(bytes: u64, asked: &[(HeaderName, &str)]) -> Answer {
@@ -198,7 +215,7 @@ mod tests {
 
     #[test]
     fn who_has_the_file_as_it_is_is_not_sent_it_again() {
-        let tag = facts(1000).tag();
+        let tag = facts(1000).tag;
         let date = httpdate::fmt_http_date(facts(1000).modified);
         let later = "Thu, 01 Jan 2026 00:00:00 GMT";
         let earlier = "Thu, 01 Jan 2015 00:00:00 GMT";
@@ -222,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_file_that_has_changed_is_all_of_it() {
-        let tag = facts(1000).tag();
+        let tag = facts(1000).tag;
         let date = httpdate::fmt_http_date(facts(1000).modified);
         let weak = format!("W/{tag}");
         for (given, status) in
@@ -235,9 +252,37 @@ mod tests {
 
     #[test]
     fn a_change_within_a_second_changes_the_tag() {
-        let changed = Facts { modified: facts(1).modified + Duration::from_millis(1), ..facts(1) };
-        assert_ne!(changed.tag(), facts(1).tag());
-        assert_ne!(facts(2).tag(), facts(1).tag());
+        let tag = |bytes, millis| Facts::new("", bytes, facts(1).modified + Duration::from_millis(millis)).tag;
+        assert_ne!(tag(1, 1), tag(1, 0));
+        assert_ne!(tag(2, 0), tag(1, 0));
+    }
+
+    /// A request for a file of 1960 ended in a panic.
+    #[test]
+    fn a_file_of_any_time_has_a_date_and_a_tag_of_its_own() {
+        let day = Duration::from_secs(86_400);
+        let mut tags = HashSet::new();
+        for (modified, date) in [
+            (UNIX_EPOCH - 3653 * day, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (UNIX_EPOCH - Duration::from_nanos(1), "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (UNIX_EPOCH, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (UNIX_EPOCH + LAST_DATE, "Fri, 31 Dec 9999 23:59:59 GMT"),
+            (UNIX_EPOCH + LAST_DATE + day, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ] {
+            let facts = Facts::new("old.txt", 3, modified);
+            let whole = facts.answer(&HeaderMap::new(), modified);
+            assert_eq!((value(&whole, LAST_MODIFIED), value(&whole, DATE)), (date, date), "{modified:?}");
+            let known = HeaderMap::from_iter([(IF_MODIFIED_SINCE, date.parse().unwrap())]);
+            assert_eq!(facts.answer(&known, modified).response.status(), StatusCode::NOT_MODIFIED);
+            tags.insert(facts.tag);
+        }
+        assert_eq!(tags.len(), 5);
+    }
+
+    #[test]
+    fn who_finds_no_place_for_a_file_hears_when_to_ask_again() {
+        let busy = refusal(StatusCode::SERVICE_UNAVAILABLE, UNIX_EPOCH);
+        assert_eq!(value(&busy, RETRY_AFTER), "10");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::answer::{self, Answer, Facts};
 use crate::frames::Frames;
-use crate::{Adapter, PIECE_BYTES, Site, Stream, read_piece};
+use crate::{Adapter, PIECE_BYTES, Refusal, Site, Stream, read_piece};
 use bytes::Bytes;
 use h3::error::{Code, StreamError};
 use h3::server::{RequestResolver, RequestStream};
@@ -12,8 +12,8 @@ use noq::Connection;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
-use tokio::sync::Semaphore;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -61,28 +61,34 @@ pub(crate) async fn answer(
     sent.unwrap_or_else(|sent| sent)
 }
 
+/// A file, and its place among those that may be open.
+type Opened = (File, OwnedSemaphorePermit);
+
 /// The answer, and the file if there is one.
-async fn prepare(request: &Request<()>, site: &Arc<Site>) -> (Option<File>, Answer) {
+async fn prepare(request: &Request<()>, site: &Arc<Site>) -> (Option<Opened>, Answer) {
     let now = SystemTime::now();
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return (None, answer::refusal(StatusCode::METHOD_NOT_ALLOWED, now));
     }
     let (site, name) = (Arc::clone(site), answer::name(request.uri().path()));
     let opened = spawn_blocking(move || {
-        let name = name?;
-        let file = (site.open)(&name)?;
-        let facts = Facts::new(&name, &file.metadata().ok()?);
-        Some((file, facts))
+        let name = name.ok_or(Refusal::Absent)?;
+        let opened = (site.open)(&name)?;
+        let metadata = opened.0.metadata().map_err(|_| Refusal::Absent)?;
+        let facts = Facts::new(&name, metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH));
+        Ok((opened, facts))
     });
     match opened.await {
-        Ok(Some((file, facts))) => (Some(file), facts.answer(request.headers(), now)),
-        _ => (None, answer::refusal(StatusCode::NOT_FOUND, now)),
+        Ok(Ok((opened, facts))) => (Some(opened), facts.answer(request.headers(), now)),
+        Ok(Err(Refusal::Absent)) => (None, answer::refusal(StatusCode::NOT_FOUND, now)),
+        Ok(Err(Refusal::Busy)) => (None, answer::refusal(StatusCode::SERVICE_UNAVAILABLE, now)),
+        Err(_) => (None, answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, now)),
     }
 }
 
 /// Sends these bytes of the file. How many were sent: as an error where not all were.
 async fn send(
-    mut file: File,
+    (mut file, _place): Opened,
     body: Range<u64>,
     stream: &mut RequestStream<Stream, Bytes>,
     large: &Semaphore,

@@ -18,6 +18,7 @@ mod frames;
 mod serve;
 
 pub use adapter::{Adapter, Stream};
+pub use answer::{Answer, Facts};
 pub use frames::MAX_FRAME_BYTES;
 pub use serve::{MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, SILENCE, Served, serve};
 
@@ -26,6 +27,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// The application protocol (RFC 9114, section 3.1).
 pub const ALPN: &[u8] = b"h3";
@@ -33,12 +35,21 @@ pub const ALPN: &[u8] = b"h3";
 /// Of a file, read at once; a transfer with 16 streams has 4 MB on their way between disk and network.
 pub const PIECE_BYTES: u32 = 1 << 18;
 
-/// Opens the file of this name, if there is one that may be had.
-pub type OpenFile = Box<dyn Fn(&str) -> Option<File> + Send + Sync>;
+/// Why a file is not handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is none of this name that may be had: 404.
+    Absent,
+    /// As many files are open as may be: 503.
+    Busy,
+}
 
-/// A folder as HTTP shows it.
+/// Opens the file of this name; gives with it its place among the files that may be open.
+pub type OpenFile = Box<dyn Fn(&str) -> Result<(File, OwnedSemaphorePermit), Refusal> + Send + Sync>;
+
+/// A folder as HTTP shows it to one client.
 pub struct Site {
-    /// Finds its files.
+    /// Opens its files.
     pub open: OpenFile,
     /// A connection on which no data are sent for twice this long is closed: its client asks for nothing, or does not read.
     pub silence: Duration,

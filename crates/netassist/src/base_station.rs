@@ -1,5 +1,6 @@
 //! Tells what the queues of an emulated cell have counted as a base station tells it: in JSON over a WebSocket.
 
+use crate::daemon::{Bounds, Port};
 use crate::source::gnb::{UeReport, message};
 use cellcc_link::QueueCounters;
 use cellcc_units::{Rate, Span, Time};
@@ -7,7 +8,7 @@ use futures_util::{SinkExt, StreamExt};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -22,6 +23,8 @@ pub const SLOTS_PER_SECOND: u32 = 1000;
 pub const PCI: u16 = 1;
 /// The first user's identifier: the first C-RNTI (3GPP TS 38.321, table 7.1-1).
 pub const FIRST_RNTI: u16 = 1;
+/// A service reads it, and who looks on.
+const BOUNDS: Bounds = Bounds::of(64);
 /// Longest wait for a WebSocket's handshake and its subscription.
 const SUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -42,11 +45,12 @@ impl BaseStation {
     /// # Errors
     /// The system gives no socket.
     pub async fn start(users: usize) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
+        let port = Port::bind((Ipv4Addr::LOCALHOST, 0).into(), BOUNDS).await?;
+        let address = port.address().ok_or(io::ErrorKind::AddrNotAvailable)?;
         let (report, reports) = watch::channel(String::new());
         let mut task = JoinSet::new();
-        task.spawn(serve_reports(listener, reports));
+        // One whom the system gives no socket for comes again, and says so itself.
+        task.spawn(port.serve(|_| {}, move |socket, _| send_reports(socket, reports.clone())));
         let before = vec![QueueCounters::default(); users];
         let attached = vec![true; users];
         Ok(Self { address, report, reported_at: Time::ZERO, before, attached, _task: task })
@@ -90,15 +94,6 @@ impl BaseStation {
         let text = message(now.as_nanos() / 1_000_000, PCI, &attached.collect::<Vec<_>>());
         self.report.send_replace(text);
         (self.before, self.reported_at) = (counters, now);
-    }
-}
-
-async fn serve_reports(listener: TcpListener, reports: watch::Receiver<String>) {
-    let mut clients = JoinSet::new();
-    loop {
-        if let Ok((socket, _)) = listener.accept().await {
-            clients.spawn(send_reports(socket, reports.clone()));
-        }
     }
 }
 

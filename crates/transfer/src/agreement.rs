@@ -1,6 +1,7 @@
 //! Decides whether and how the server serves a request.
 
-use crate::files::{Existing, IncomingFile, SharedFile, below};
+use crate::files::{Existing, IncomingFile, SharedFile};
+use crate::folder::Folder;
 use crate::limits::Lease;
 use crate::protocol::Message;
 use crate::server::tickets::Issued;
@@ -15,7 +16,7 @@ use cellcc_units::Bytes;
 use noq::Connection;
 use std::net::IpAddr;
 use std::time::Instant;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 impl Shared {
     /// Accepts a request or refuses it.
@@ -32,13 +33,14 @@ impl Shared {
         };
         let connections = u32::from(request.connections);
         let lease = self.ledger.lease(Instant::now(), peer, connections, (known, request.payload.time()))?;
+        let place = if matches!(files, Files::None) { None } else { Some(lease.file()?) };
         let random = rustls::crypto::ring::default_provider().secure_random;
         let (sender, arriving) = mpsc::channel(connections as usize);
         let sending = (request.direction == Direction::Get).then(|| congestion.clone());
         let target = DataTarget { congestion: sending, connections: sender };
         let issued = self.tickets.issue(connections as usize, random, &target);
         let issued = issued.ok_or_else(|| TransferError::Refused("the server has no randomness".into()))?;
-        Ok(Agreed { congestion, files, lease, issued, arriving })
+        Ok(Agreed { congestion, files, lease, issued, arriving, _place: place })
     }
 
     fn scheme(&self, request: &Request) -> Result<Scheme, TransferError> {
@@ -67,7 +69,7 @@ impl Shared {
                 "this server has no files; start it with --root FOLDER".into(),
             ));
         };
-        let path = below(root, name)?;
+        let path = Folder::new(root, self.settings.hidden).below(name)?;
         match (request.direction, bytes) {
             (Direction::Get, _) => {
                 SharedFile::open(&path).map(Files::Out).map_err(|error| refused(name, error))
@@ -88,6 +90,9 @@ impl Shared {
 /// The error of a file, by the name that the client knows it by.
 fn refused(name: &str, error: TransferError) -> TransferError {
     match error {
+        busy if busy.is_busy() => TransferError::Limit(format!(
+            "`{name}`: too many open files at the server (its limit is `ulimit -Hn`); try again in a few seconds"
+        )),
         TransferError::File { cause, .. } => TransferError::Refused(format!("`{name}`: {cause}")),
         other => TransferError::Refused(other.to_string()),
     }
@@ -143,6 +148,7 @@ pub(crate) struct Agreed {
     pub(crate) lease: Lease,
     issued: Issued<DataTarget>,
     pub(crate) arriving: mpsc::Receiver<Connection>,
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 enum Files {
@@ -195,5 +201,18 @@ mod tests {
         let cause = std::io::ErrorKind::StorageFull.into();
         let full = TransferError::File { act: "write", path: folder.path().join("x"), cause };
         assert!(full.to_string().contains(path) && !full.reason().contains(path), "{}", full.reason());
+    }
+
+    /// "Too many open files (os error 24)": whose files, and what to do?
+    #[cfg(unix)]
+    #[test]
+    fn a_client_hears_that_the_server_has_too_many_open_files_and_to_try_again() {
+        for code in [23, 24] {
+            let cause = std::io::Error::from_raw_os_error(code);
+            let error = refused("x", TransferError::File { act: "read", path: "x".into(), cause });
+            assert!(matches!(error, TransferError::Limit(_)), "{error:?}");
+            let reason = error.reason();
+            assert!(reason.contains("too many open files at the server") && reason.contains("try again"), "{reason}");
+        }
     }
 }

@@ -35,6 +35,10 @@ impl CloseCode {
 /// TLS alert 116 as a QUIC error code (RFC 9001, section 4.8).
 const CERTIFICATE_REQUIRED: u64 = 0x100 + 116;
 
+/// What the system says where this process, or all of them, can have no further descriptor: ENFILE and EMFILE of Linux and macOS
+/// (errno(3)).
+const NO_DESCRIPTOR: [i32; 2] = [23, 24];
+
 /// Why there is no transfer, or why it ended. The message says what to do.
 #[derive(Debug, Error)]
 pub enum TransferError {
@@ -103,6 +107,17 @@ impl TransferError {
     /// True for bad input: exit status 2.
     pub fn is_input(&self) -> bool {
         matches!(self, Self::Input(_))
+    }
+
+    /// True where the same may succeed a moment later: as many files are open as may be.
+    pub(crate) fn is_busy(&self) -> bool {
+        match self {
+            Self::Limit(_) => true,
+            Self::File { cause, .. } => {
+                cfg!(unix) && cause.raw_os_error().is_some_and(|code| NO_DESCRIPTOR.contains(&code))
+            }
+            _ => false,
+        }
     }
 
     /// The reason for the other side, which has no business with the paths here.

@@ -1,4 +1,4 @@
-//! Files at both ends: paths below a server's root, and files that arrive in pieces.
+//! Files at both ends: those that are read in pieces, and those that arrive in pieces.
 //!
 //! On its stream a file is a sequence of pieces: offset (8 bytes), length (4 bytes), both with the most significant byte
 //! first, and the data.
@@ -7,9 +7,10 @@ use crate::TransferError;
 use bytes::Bytes as Data;
 pub(crate) use cellcc_http3::PIECE_BYTES;
 use cellcc_http3::read_piece;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
@@ -123,15 +124,13 @@ impl IncomingFile {
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut names = tempfile::Builder::new();
         names.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
-        // As for other new files: the process' umask says who may read it.
-        #[cfg(unix)]
-        names.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let made = names.tempfile_in(folder.unwrap_or(Path::new("."))).and_then(|temporary| {
+        // As other new files are made: the process' umask says who may read it.
+        let make = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
+        let made = names.make_in(folder.unwrap_or(Path::new(".")), make).and_then(|temporary| {
             let file = Arc::new(Mutex::new(temporary.as_file().try_clone()?));
             Ok((file, temporary))
         });
-        // The kind: the error's own text has the temporary name, which tells the user nothing.
-        let (file, temporary) = made.map_err(|error| not_written(target, error.kind().into()))?;
+        let (file, temporary) = made.map_err(|error| not_written(target, error))?;
         let file = SharedFile { file, path: target.into(), bytes };
         Ok(Self { file, temporary, target: target.into(), existing })
     }
@@ -157,7 +156,7 @@ fn not_written(path: &Path, cause: io::Error) -> TransferError {
 }
 
 /// Opens a file for reading, and no folder, pipe or device.
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     // Before it is opened: opening a pipe waits for its other end, and opening a device may do something.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE));
@@ -165,36 +164,10 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens the file `name` below `root`, if there is one that may be had.
-pub(crate) fn open_below(root: &Path, name: &str) -> Option<File> {
-    open(&below(root, name).ok()?).ok()
-}
-
-/// The path of `name` below `root`. Refuses names and links that lead outside. The file itself need not exist.
-pub(crate) fn below(root: &Path, name: &str) -> Result<PathBuf, TransferError> {
-    let refused = |why: &str| TransferError::Refused(format!("`{name}`: {why}"));
-    let relative = Path::new(name.trim_start_matches('/'));
-    let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    let (Some(file), true) = (relative.file_name(), is_plain) else {
-        return Err(refused("write a path below the server's folder, without `..`"));
-    };
-    let text = file.to_string_lossy();
-    if text.starts_with(TEMPORARY[0]) && text.ends_with(TEMPORARY[1]) {
-        return Err(refused(
-            "files of this form are incomplete ones, which may be deleted; choose another name",
-        ));
-    }
-    let outer =
-        root.canonicalize().map_err(|cause| TransferError::File { act: "read", path: root.into(), cause })?;
-    let folder = outer.join(relative.parent().unwrap_or(Path::new("")));
-    let folder = folder.canonicalize().map_err(|_| refused("the server has no such folder"))?;
-    let path = folder.join(file);
-    let real = if path.is_symlink() {
-        path.canonicalize().map_err(|_| refused("the server has no such file"))?
-    } else {
-        path
-    };
-    if real.starts_with(&outer) { Ok(real) } else { Err(refused("it leads out of the server's folder")) }
+/// Whether a file of this name is one that has not arrived as a whole.
+pub(crate) fn is_incomplete(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(TEMPORARY[0].as_bytes()) && name.ends_with(TEMPORARY[1].as_bytes())
 }
 
 #[cfg(test)]
@@ -211,28 +184,6 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let message = SharedFile::open(&pipe).unwrap_err().to_string();
         assert!(message.ends_with("pipe: it is not a file"), "{message}");
-    }
-
-    #[test]
-    fn a_name_never_leads_out_of_the_root() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("root");
-        fs::create_dir_all(root.join("sub")).unwrap();
-        fs::write(folder.path().join("secret"), "x").unwrap();
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link")).unwrap();
-            std::os::unix::fs::symlink(folder.path(), root.join("out")).unwrap();
-            assert!(below(&root, "link").is_err());
-            assert!(below(&root, "out/secret").is_err());
-        }
-        // It was taken, and anybody may delete it.
-        assert!(below(&root, ".cellcc-abc.part").is_err());
-        assert!(below(&root, ".cellcc-abc").is_ok() && below(&root, "abc.part").is_ok());
-        for name in ["../secret", "sub/../../secret", "", "/", "..", "nowhere/file"] {
-            assert!(below(&root, name).is_err(), "{name}");
-        }
-        assert!(below(&root, "/sub/new").unwrap().ends_with("root/sub/new"));
     }
 
     fn text(path: &Path) -> String {

@@ -28,6 +28,7 @@ mod client;
 mod error;
 mod files;
 mod flow;
+mod folder;
 mod limits;
 mod memory;
 mod outcome;

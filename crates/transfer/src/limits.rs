@@ -1,4 +1,5 @@
-//! Limits for each peer (connections at once, bytes and time within an hour) and for all peers together (connections).
+//! Limits for each peer (connections and open files at once, bytes and time within an hour) and for all peers together
+//! (connections).
 //!
 //! A peer is an IPv4 address, or the first 64 bits of an IPv6 address.
 
@@ -8,6 +9,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A peer's bytes and time are counted for this long from its first transfer; then they restart at zero.
 const WINDOW: Duration = Duration::from_secs(3600);
@@ -19,15 +21,18 @@ pub struct Limits {
     pub connections: u32,
     /// Data connections at once, all peers together.
     pub total_connections: u32,
+    /// Open files at once, for each peer.
+    pub files: u32,
     /// UDP payload within an hour, both directions; none: no limit.
     pub bytes: Option<Bytes>,
     /// Time of transfers within an hour; none: no limit.
     pub time: Option<Span>,
 }
 
+/// Files: ten connections of HTTP with all requests that they may have (100); 100 MB where nobody reads.
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 256, total_connections: 1000, bytes: None, time: None }
+        Self { connections: 256, total_connections: 1000, files: 1000, bytes: None, time: None }
     }
 }
 
@@ -42,6 +47,7 @@ pub(crate) struct Ledger {
 struct Account {
     opened_at: Instant,
     connections: u32,
+    files: Arc<Semaphore>,
     bytes: u64,
     time: Duration,
 }
@@ -52,6 +58,7 @@ pub(crate) struct Lease {
     ledger: Arc<Ledger>,
     peer: IpAddr,
     connections: u32,
+    files: Arc<Semaphore>,
 }
 
 impl Ledger {
@@ -74,6 +81,7 @@ impl Ledger {
         let account = peers.entry(peer).or_insert_with(|| Account {
             opened_at: now,
             connections: 0,
+            files: Arc::new(Semaphore::new(self.limits.files as usize)),
             bytes: 0,
             time: Duration::ZERO,
         });
@@ -92,11 +100,22 @@ impl Ledger {
         }
         account.check(now, &self.limits, bytes.map_or(0, Bytes::get), time.map_or(0, Span::as_nanos))?;
         account.connections += connections;
-        Ok(Lease { ledger: Arc::clone(self), peer, connections })
+        let files = Arc::clone(&account.files);
+        Ok(Lease { ledger: Arc::clone(self), peer, connections, files })
     }
 }
 
 impl Lease {
+    /// A place for one open file of the peer, given back when it is dropped.
+    pub(crate) fn file(&self) -> Result<OwnedSemaphorePermit, TransferError> {
+        Arc::clone(&self.files).try_acquire_owned().map_err(|_| {
+            TransferError::Limit(format!(
+                "{} open files at once are the limit for an address; try again in a few seconds",
+                self.ledger.limits.files
+            ))
+        })
+    }
+
     /// Counts what the transfer has used since the last call.
     pub(crate) fn charge(&self, now: Instant, bytes: u64, time: Duration) -> Result<(), TransferError> {
         let mut peers = self.ledger.peers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +139,7 @@ impl Drop for Lease {
 impl Account {
     fn reset_if_expired(&mut self, now: Instant) {
         if now >= self.opened_at + WINDOW {
-            *self = Self { opened_at: now, bytes: 0, time: Duration::ZERO, ..*self };
+            (self.opened_at, self.bytes, self.time) = (now, 0, Duration::ZERO);
         }
     }
 
@@ -172,6 +191,7 @@ mod tests {
         Ledger::new(Limits {
             connections: 2,
             total_connections: 3,
+            files: 2,
             bytes: Some(Bytes::new(1_000_000)),
             time: Some(Span::from_secs(60)),
         })
@@ -187,6 +207,20 @@ mod tests {
         assert!(ledger.lease(now, "192.0.2.2".parse().unwrap(), 1, ANY).is_ok());
         drop(lease);
         assert!(ledger.lease(now, address, 2, ANY).is_ok());
+    }
+
+    /// One address could have 25,600 files open.
+    #[test]
+    fn open_files_of_all_connections_of_an_address_have_a_limit() {
+        let (ledger, now) = (ledger(), Instant::now());
+        let lease = |address: &str| ledger.lease(now, address.parse().unwrap(), 1, ANY).unwrap();
+        let [first, second] = ["192.0.2.1"; 2].map(lease);
+        let places = [first.file().unwrap(), second.file().unwrap()];
+        let error = second.file().unwrap_err();
+        assert!(error.is_busy() && error.to_string().contains("2 open files"), "{error}");
+        assert!(lease("192.0.2.2").file().is_ok());
+        drop(places);
+        assert!(first.file().is_ok());
     }
 
     #[test]

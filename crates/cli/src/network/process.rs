@@ -20,8 +20,24 @@ pub(crate) fn qlog(folder: Option<PathBuf>) -> Result<Option<Directory>, Exit> {
     directory.map_err(|error| Exit::input(format!("--qlog: {error}")))
 }
 
+/// How many files and sockets this process may have open, which becomes as many as the system lets it. Shells and service managers
+/// begin programs with 1,024, for those that use select(2).
+pub(crate) fn most_open_files() -> u64 {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        // Where the system refuses what it allows, the process goes on as it began.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+        getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+    }
+    #[cfg(not(unix))]
+    u64::MAX
+}
+
 /// What reads clocks and sockets.
 pub(crate) fn runtime() -> Result<Runtime, Exit> {
+    most_open_files();
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -80,7 +80,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         }
         let site = Site { folder: args.folder.clone(), hosts, token, shown: Mutex::new(Arc::new(shown)) };
         let router = Router::new().fallback(respond).with_state(Arc::new(site));
-        let serve = port.serve(move |socket, _| {
+        let serve = port.serve(tell, move |socket, _| {
             let answered = answer(socket, router.clone(), BOUNDS.patience);
             async move {
                 // How a connection ends does not matter here.

@@ -61,7 +61,7 @@ addEventListener('load', () => title().then((text) => document.title = text, (er
 </script>";
 
 /// Chromium with the page of a server, by the command that the server prints; None where it is not installed.
-fn opened(server: &mut Server) -> Option<Browser> {
+pub(crate) fn opened(server: &mut Server) -> Option<Browser> {
     let mut lines = (&mut server.stdout).lines().map(Result::unwrap);
     let line = lines.find(|line| line.starts_with("try: chromium ")).unwrap();
     let mut words = line.split_whitespace().map(str::to_owned);

@@ -20,6 +20,8 @@ mod browser;
 mod cell;
 #[cfg(target_os = "linux")]
 mod codepoints;
+#[cfg(target_os = "linux")]
+mod descriptors;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod host_counters;
 #[cfg(target_os = "linux")]
@@ -35,6 +37,8 @@ mod shell;
 mod transfer;
 #[cfg(target_os = "linux")]
 mod video;
+#[cfg(target_os = "linux")]
+mod video_ends;
 
 /// There to end a hang: far longer than anything takes on a busy machine.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);

@@ -18,7 +18,7 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// A server on a free port, with a folder of its own.
 pub(crate) struct Server {
-    process: Child,
+    pub(crate) process: Child,
     pub(crate) stdout: BufReader<ChildStdout>,
     address: String,
     pin: String,
@@ -51,7 +51,7 @@ impl Server {
     }
 
     /// A client's command that trusts this server.
-    fn client(&self, command: &str, path: &str, arguments: &[&str]) -> Output {
+    pub(crate) fn client(&self, command: &str, path: &str, arguments: &[&str]) -> Output {
         let mut client = cellcc(self.folder.path());
         client.args([command, &self.url(path), "--pin", &self.pin]).args(arguments);
         client.timeout(PATIENCE).output().unwrap()

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests in real time")]
 
 use bytes::Bytes;
-use cellcc_http3::{Adapter, Served, Site, serve};
+use cellcc_http3::{Adapter, Refusal, Served, Site, serve};
 use h3::client::SendRequest;
 use h3::error::{Code, StreamError};
 use h3::ext::Protocol;
@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -47,7 +47,11 @@ async fn connected(silence: Duration, streams: u32, window: u32) -> (Connection,
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         File::create(&path).unwrap().set_len(50_000_000).unwrap();
-        let site = Site { open: Box::new(move |_| File::open(&path).ok()), silence, port: 443 };
+        let places = Arc::new(Semaphore::new(1000));
+        let open = move |_: &str| {
+            Ok((File::open(&path).unwrap(), Arc::clone(&places).try_acquire_owned().map_err(|_| Refusal::Busy)?))
+        };
+        let site = Site { open: Box::new(open), silence, port: 443 };
         let connection = server.accept().await.unwrap().await.unwrap();
         serve(connection, Arc::new(site), std::future::pending()).await
     });

@@ -1,7 +1,7 @@
 //! `/health` and `/metrics`, for this machine or a network of operators: neither names a user.
 
 use super::port::{Bounds, Port, answer};
-use crate::transport::Server;
+use crate::transport::{Log, Server};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -26,12 +26,12 @@ struct Shared {
 }
 
 /// Answers until it is dropped; `/health` is no more after `silence`.
-pub(super) async fn serve(port: Port, server: Server, registry: Registry, silence: Span) {
+pub(super) async fn serve(port: Port, server: Server, registry: Registry, silence: Span, log: Log) {
     let router = Router::new()
         .route("/health", get(health))
         .route("/metrics", get(metrics))
         .with_state(Arc::new(Shared { server, registry, silence }));
-    port.serve(move |socket, _| answer(socket, router.clone(), BOUNDS.patience)).await;
+    port.serve(&*log, move |socket, _| answer(socket, router.clone(), BOUNDS.patience)).await;
 }
 
 async fn health(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
@@ -80,7 +80,7 @@ mod tests {
         let port = Port::bind((Ipv4Addr::LOCALHOST, 0).into(), BOUNDS).await.unwrap();
         let address = port.address().unwrap();
         let silence = Span::from_millis(400);
-        tokio::spawn(serve(port, edge.server.clone(), Registry::default(), silence));
+        tokio::spawn(serve(port, edge.server.clone(), Registry::default(), silence, Arc::new(|_: &str| {})));
         edge.measure();
         assert!(ask(address).await.starts_with("HTTP/1.1 200"));
         edge.measure();

@@ -1,6 +1,7 @@
 //! HTTPS for browsers and programs: with the service's certificate, and the client's where it has one.
 
 use super::port::{Bounds, Port, answer};
+use crate::transport::Log;
 use axum::{Extension, Router};
 use cellcc_netassist_client::certificates::name_in;
 use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
@@ -47,9 +48,9 @@ impl Https {
     }
 
     /// Answers until it is dropped. Each request has an [`Extension`] with its [`Peer`].
-    pub(super) async fn serve(self, router: Router) {
+    pub(super) async fn serve(self, router: Router, log: Log) {
         let tls = self.tls;
-        self.port.serve(move |socket, address| greet(socket, address, tls.clone(), router.clone())).await;
+        self.port.serve(&*log, move |socket, address| greet(socket, address, tls.clone(), router.clone())).await;
     }
 }
 

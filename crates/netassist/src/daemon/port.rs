@@ -1,6 +1,7 @@
 //! A TCP port for HTTP, plain or under TLS: how many connections it takes, how many of one host, and how long a peer may take to
 //! say what it wants.
 
+use crate::problem_log::ProblemLog;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -63,20 +64,30 @@ impl Port {
     }
 
     /// Has `answer` deal with each connection, until this is dropped. Of a host that has as many as it may, a new one is closed.
+    /// `log` hears, now and then, that the system gives no socket for a connection; it waits then.
     pub async fn serve<F: Future<Output = ()> + Send + 'static>(
         self,
+        log: impl Fn(&str),
         answer: impl Fn(TcpStream, IpAddr) -> F,
     ) {
         let places = Arc::new(Semaphore::new(self.bounds.connections));
         let mut of_hosts: HashMap<IpAddr, Arc<Semaphore>> = HashMap::new();
         let mut connections = JoinSet::new();
+        let mut problems = ProblemLog::default();
         loop {
             while connections.try_join_next().is_some() {}
             // Nobody closes the semaphore.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let Ok((socket, address)) = self.listener.accept().await else {
-                tokio::time::sleep(ACCEPT_RETRY).await;
-                continue;
+            let (socket, address) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    let problem = format!(
+                        "connections wait: {error}; where the limit of open files is reached, raise `ulimit -Hn`"
+                    );
+                    problems.line(Instant::now(), &problem).iter().for_each(|line| log(line));
+                    tokio::time::sleep(ACCEPT_RETRY).await;
+                    continue;
+                }
             };
             let address = address.ip().to_canonical();
             // A place holds its semaphore.
@@ -139,7 +150,7 @@ mod tests {
         let port = Port::bind((Ipv4Addr::UNSPECIFIED, 0).into(), bounds).await.unwrap();
         let address = port.address().unwrap();
         let router = Router::new().route("/", get(|| async { "here" }));
-        tokio::spawn(port.serve(move |socket, _| answer(socket, router.clone(), bounds.patience)));
+        tokio::spawn(port.serve(|_| {}, move |socket, _| answer(socket, router.clone(), bounds.patience)));
         (Ipv4Addr::LOCALHOST, address.port()).into()
     }
 

@@ -61,9 +61,22 @@ impl Daemon {
         host_counters: Option<OpenHostCounters>,
         log: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Self, DaemonError> {
+        let credentials = Credentials::load(&config.credentials, Role::Service)?;
+        Self::open_as(credentials, config, host_counters, log).await
+    }
+
+    /// The same with these credentials, instead of those that the configuration names.
+    ///
+    /// # Errors
+    /// Something cannot be opened.
+    pub async fn open_as(
+        credentials: Credentials,
+        config: &Config,
+        host_counters: Option<OpenHostCounters>,
+        log: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self, DaemonError> {
         let clock = ServiceClock::start();
         let log: Log = Arc::new(log);
-        let credentials = Credentials::load(&config.credentials, Role::Service)?;
         let secret = config.nats.as_ref().map_or_else(new_secret, NatsConfig::secret)?;
         let identities = Identities::new(config.users.clone(), &secret)?;
         let sources = open_sources(config, &identities, clock, host_counters).await?;
@@ -177,11 +190,11 @@ impl Daemon {
         }
         if let Some(https) = https {
             let paths = page::router(server.clone()).merge(interfaces::router(server.clone(), plmn));
-            tasks.spawn(https.serve(paths));
+            tasks.spawn(https.serve(paths, Arc::clone(&log)));
         }
         if let Some(port) = http {
             let metrics = registry(server.clone(), counts, probes);
-            tasks.spawn(http::serve(port, server.clone(), metrics, http::SILENCE));
+            tasks.spawn(http::serve(port, server.clone(), metrics, http::SILENCE, Arc::clone(&log)));
         }
         let (audit_log, entries) = audit;
         let writing = tokio::spawn(audit_log.write(entries, reopen_audit_log));

@@ -58,7 +58,7 @@ impl Edge {
         let address = https.address().unwrap();
         let plmn = Plmn { mcc: "001".into(), mnc: "01".into() };
         let paths = page::router(server.clone()).merge(interfaces::router(server.clone(), plmn));
-        tokio::spawn(https.serve(paths));
+        tokio::spawn(https.serve(paths, Arc::new(|_: &str| {})));
         Self { authority, server, clock, audit, address }
     }
 

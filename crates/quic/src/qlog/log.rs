@@ -1,6 +1,6 @@
 //! One file, written by noq and by us. Buffers each record, so that concurrent writers never interleave.
 
-use super::normalize::normalize;
+use super::normalize::normalized;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::io::{self, Write};
@@ -45,9 +45,10 @@ impl Log {
 
     /// Writes one of noq's events, given without separator and newline.
     fn write_noq_event(&self, record: &[u8]) {
-        let Ok(mut event) = serde_json::from_slice(record) else { return };
-        normalize(&mut event);
-        self.write_event(event);
+        let Ok(event) = serde_json::from_slice(record) else { return };
+        if let Some(event) = normalized(event) {
+            self.write_event(event);
+        }
     }
 
     /// Writes an event; one that is reported late gets the time of the event before it, so that times never go back.

@@ -111,7 +111,7 @@ impl QlogFactory for Settings {
             Side::Server => "server",
         };
         let path = self.path.join(format!("{}-{initial_dst_cid}-{side}.sqlog", self.prefix));
-        let file = File::create(&path)
+        let file = create(&path)
             .inspect_err(|cause| tracing::warn!("no qlog of this connection at {}: {cause}", path.display()))
             .ok()?;
         let header = header(side, initial_dst_cid);
@@ -121,6 +121,15 @@ impl QlogFactory for Settings {
         config.start_time(now);
         Some(config)
     }
+}
+
+/// A log shows whom its user talks to, and when: nobody else reads it.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// The first record. noq's own names the serialization otherwise, and lacks event schemas and the clock (sections 3 and 5
@@ -160,6 +169,18 @@ mod tests {
         let error = Directory::new(file.path().join("logs")).unwrap_err().to_string();
         assert!(error.starts_with("cannot write qlog files to "), "{error}");
         assert!(error.contains("name a folder"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_but_its_owner_reads_a_log() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let Directory(settings) = Directory::new(folder.path()).unwrap();
+        let (peer, connection) = ("192.0.2.1:443".parse().unwrap(), ConnectionId::new(&[7; 8]));
+        assert!(settings.for_connection(Side::Server, peer, connection, Instant::now()).is_some());
+        let log = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
+        assert_eq!(log.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

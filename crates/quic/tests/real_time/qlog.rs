@@ -11,7 +11,7 @@ use std::path::Path;
 const TRANSFER_BYTES: usize = 300_000;
 
 /// draft-ietf-quic-qlog-quic-events-12: names of events, each with the members that it must have.
-const QUIC_EVENTS: [(&str, &[&str]); 15] = [
+const QUIC_EVENTS: [(&str, &[&str]); 14] = [
     ("quic:connection_started", &["local", "remote"]),
     ("quic:connection_closed", &[]),
     ("quic:parameters_set", &[]),
@@ -23,7 +23,6 @@ const QUIC_EVENTS: [(&str, &[&str]); 15] = [
     ("quic:packet_dropped", &[]),
     ("quic:packet_buffered", &[]),
     ("quic:recovery_metrics_updated", &[]),
-    ("quic:timer_updated", &["event_type"]),
     ("quic:packet_lost", &[]),
     ("cellcc:state", &["scheme", "window_bytes", "inflight_bytes", "values"]),
     ("cellcc:signal", &["estimation", "epoch"]),

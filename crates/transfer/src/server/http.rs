@@ -1,21 +1,23 @@
 //! HTTP/3 on the server's port. The handshake says which protocol a connection has, and a ClientHello may come in several
 //! packets, so all connections without a ticket begin with the same transport configuration: that of HTTP.
 
-use crate::files::open_below;
 use crate::flow::Flow;
+use crate::folder::Folder;
+use crate::limits::Lease;
 use crate::server::admission::Place;
 use crate::server::serving::CHARGE_INTERVAL;
 use crate::server::{Shared, closing_time};
 use crate::{ServerSettings, TransferError};
 use cellcc_control::Context;
-use cellcc_http3::{ALPN, MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, REQUEST_BYTES, SILENCE, Served, Site};
+use cellcc_http3::{
+    ALPN, MAX_REQUESTS_AT_ONCE, MAX_UNIDIRECTIONAL, OpenFile, REQUEST_BYTES, Refusal, SILENCE, Served, Site,
+};
 use cellcc_quic::Congestion;
 use cellcc_units::Bytes;
 use noq::crypto::rustls::HandshakeData;
 use noq::{Connection, TransportConfig, VarInt};
 use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::time::MissedTickBehavior;
 
@@ -28,18 +30,35 @@ const DATAGRAM_BUFFER: usize = 1 << 18;
 /// H3_EXCESSIVE_LOAD (RFC 9114, section 8.1): a limit is reached.
 const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 
+/// Shortest time between two lines of the log about files that are refused, for each limit.
+const NEWS_INTERVAL: Duration = Duration::from_secs(10);
+
 /// What HTTP's connections share.
 #[derive(Debug)]
 pub(crate) struct Http {
     congestion: Congestion,
-    site: Arc<Site>,
+    folder: Folder,
+    port: u16,
+    /// When the log was last told of the limit of an address, and of the process'.
+    told_at: Mutex<[Option<Instant>; 2]>,
 }
 
 impl Http {
-    pub(crate) fn new(folder: &Path, congestion: Congestion, port: u16) -> Self {
-        let folder = folder.to_owned();
-        let open = Box::new(move |name: &str| open_below(&folder, name));
-        Self { congestion, site: Arc::new(Site { open, silence: SILENCE, port }) }
+    pub(crate) fn new(folder: Folder, congestion: Congestion, port: u16) -> Arc<Self> {
+        Arc::new(Self { congestion, folder, port, told_at: Mutex::default() })
+    }
+
+    /// A line for the log on a file that is refused because too many are open.
+    fn news(&self, now: Instant, peer: SocketAddr, error: &TransferError) -> Option<String> {
+        let is_process = matches!(error, TransferError::File { .. });
+        let mut told_at = self.told_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let told_at = &mut told_at[usize::from(is_process)];
+        if told_at.is_some_and(|at| now < at + NEWS_INTERVAL) {
+            return None;
+        }
+        *told_at = Some(now);
+        let advice = if is_process { "; the limit is that of open files: raise `ulimit -Hn`" } else { "" };
+        Some(format!("{peer}: answered 503: {}{advice}", error.reason()))
     }
 }
 
@@ -84,8 +103,8 @@ pub(crate) fn is_chosen(connection: &Connection) -> bool {
 impl Shared {
     /// Serves a connection of HTTP to its end.
     pub(crate) async fn serve_http(
-        &self,
-        http: &Http,
+        self: &Arc<Self>,
+        http: &Arc<Http>,
         connection: &Connection,
         peer: SocketAddr,
         place: Place,
@@ -104,15 +123,32 @@ impl Shared {
         }
     }
 
+    /// Opens files for a peer.
+    fn opener(self: &Arc<Self>, http: &Arc<Http>, peer: SocketAddr, lease: &Arc<Lease>) -> OpenFile {
+        let (shared, http, lease) = (Arc::clone(self), Arc::clone(http), Arc::clone(lease));
+        Box::new(move |name| {
+            let opened = lease.file().and_then(|place| Ok((http.folder.open(name)?, place)));
+            opened.map_err(|error| {
+                if !error.is_busy() {
+                    return Refusal::Absent;
+                }
+                if let Some(line) = http.news(Instant::now(), peer, &error) {
+                    shared.log(&line);
+                }
+                Refusal::Busy
+            })
+        })
+    }
+
     async fn answer_requests(
-        &self,
-        http: &Http,
+        self: &Arc<Self>,
+        http: &Arc<Http>,
         connection: &Connection,
         peer: SocketAddr,
         place: Place,
     ) -> Result<Served, TransferError> {
         let lease = match self.ledger.lease(Instant::now(), peer.ip(), 1, (None, None)) {
-            Ok(lease) => lease,
+            Ok(lease) => Arc::new(lease),
             Err(error) => {
                 place.keep_for(closing_time(connection));
                 return Err(error);
@@ -122,7 +158,9 @@ impl Shared {
         self.log(&format!("{peer}: HTTP/3 by {}", http.congestion.scheme().text()));
         let mut flow = Flow::sending(connection.clone(), &http.congestion, self.settings.advice.as_ref())?;
         let mut ends = self.ends.subscribe();
-        let serving = cellcc_http3::serve(connection.clone(), Arc::clone(&http.site), async move {
+        let open = self.opener(http, peer, &lease);
+        let site = Site { open, silence: SILENCE, port: http.port };
+        let serving = cellcc_http3::serve(connection.clone(), Arc::new(site), async move {
             let _ = ends.wait_for(|ends| *ends).await;
         });
         tokio::pin!(serving);

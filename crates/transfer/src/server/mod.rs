@@ -8,6 +8,7 @@ pub(crate) mod tickets;
 
 use crate::advice::AdviceConfig;
 use crate::certificates::server_crypto;
+use crate::folder::Folder;
 use crate::limits::Ledger;
 use crate::memory;
 use crate::server::admission::{Admission, Answer, Client};
@@ -68,6 +69,8 @@ pub struct ServerSettings {
     pub takes_files: bool,
     /// The folder of files that HTTP's clients may get.
     pub http: Option<PathBuf>,
+    /// Whether both hand out names that begin with a dot.
+    pub hidden: bool,
     /// Its certificate.
     pub identity: Identity,
     /// A PEM file of the authorities that sign clients' certificates; none: clients need no certificate.
@@ -103,7 +106,7 @@ pub(crate) struct Shared {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) tickets: TicketStore<DataTarget>,
     admission: Admission,
-    http: Option<Http>,
+    http: Option<Arc<Http>>,
     /// For connections without a ticket; data connections add their scheme.
     config: ServerConfig,
     pub(crate) ends: watch::Sender<bool>,
@@ -144,7 +147,8 @@ impl Server {
             ))
         })?;
         let port = endpoint.local_addr().map_or(settings.listen.port(), |address| address.port());
-        let http = settings.http.as_deref().map(|folder| Http::new(folder, congestion, port));
+        let folder = settings.http.as_deref().map(|path| Folder::new(path, settings.hidden));
+        let http = folder.map(|folder| Http::new(folder, congestion, port));
         let shared = Shared {
             http,
             ledger: Ledger::new(settings.limits),
@@ -262,7 +266,7 @@ impl Shared {
         }
     }
 
-    async fn accept_control(&self, incoming: Incoming, client: Client) {
+    async fn accept_control(self: &Arc<Self>, incoming: Incoming, client: Client) {
         let peer = incoming.remote_address();
         let place = client.place().await;
         let Ok(connecting) = incoming.accept() else { return };

@@ -25,6 +25,7 @@ fn serve() -> (SocketAddr, mpsc::Receiver<String>, oneshot::Sender<()>) {
         root: None,
         takes_files: false,
         http: None,
+        hidden: false,
         identity: Identity::made().unwrap(),
         client_authorities: None,
         limits: Limits::default(),

@@ -2,6 +2,7 @@
 
 mod client;
 mod hostile;
+mod open_files;
 
 use bytes::Buf;
 use cellcc_transfer::Limits;

@@ -4,6 +4,7 @@
 
 use crate::exit::{Exit, tell};
 use crate::interrupt::on_interrupt;
+use crate::network::process::most_open_files;
 use cellcc_record::wire::PACKET_SIZES;
 use cellcc_record::{
     DEFAULT_PORT, Directions, Ended, Progress, QueueDelay, RecordError, RecordSettings, Recorded, Recording,
@@ -81,6 +82,7 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
         return Err(Exit::input("--duration is out of range; write 1s to 24h, such as 60s"));
     }
     let stop = stop_on_signal()?;
+    most_open_files();
     match (&args.serve, &args.server) {
         (Some(address), _) => run_server(args, address, &stop),
         (None, Some(server)) => run_client(args, server, &stop),

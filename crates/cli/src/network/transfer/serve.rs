@@ -4,10 +4,11 @@
 
 use crate::exit::{Exit, print, tell};
 use crate::network::advice;
-use crate::network::process::{exit, qlog, runtime, signals};
+use crate::network::process::{exit, most_open_files, qlog, runtime, signals};
 use cellcc_control::split_list;
 use cellcc_transfer::{Identity, Limits, Server, ServerSettings, TransferError};
 use cellcc_units::{Bytes, Span};
+use clap::ArgGroup;
 use std::env;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ Examples:
   cellcc serve --max-bytes 10GB --max-time 10min --allow cubic,bbr,reminis
 
 An interrupt lets transfers finish for five seconds; a second one ends at once.")]
+#[command(group(ArgGroup::new("folders").args(["root", "http"]).multiple(true)))]
 pub(crate) struct Args {
     /// Where to listen; port 0 is any that is free.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:4433")]
@@ -41,6 +43,9 @@ pub(crate) struct Args {
     /// A folder whose files curl and browsers can get by HTTP/3: on the same port, and by --scheme.
     #[arg(long, value_name = "FOLDER")]
     http: Option<PathBuf>,
+    /// Hand out names that begin with a dot, such as .git, by both; without this only those below /.well-known/.
+    #[arg(long, requires = "folders")]
+    hidden: bool,
     /// The certificate, in PEM [default: one made at the first start, and kept].
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
@@ -97,11 +102,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         root: args.root,
         takes_files: args.writable,
         http: args.http,
+        hidden: args.hidden,
         identity,
         client_authorities: args.client_ca,
         limits: Limits {
             connections: args.max_connections,
             total_connections: args.max_total_connections,
+            files: files_of_one_address(),
             bytes: args.max_bytes,
             time: args.max_time,
         },
@@ -117,6 +124,13 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
         let advice = args.advice.config().await?;
         serve(ServerSettings { advice, ..settings }).await
     })
+}
+
+/// A quarter of what this process may have open, so that one address never takes all.
+fn files_of_one_address() -> u32 {
+    const SHARE: u64 = 4;
+    let share = u32::try_from(most_open_files() / SHARE).unwrap_or(u32::MAX);
+    share.min(Limits::default().files)
 }
 
 async fn serve(settings: ServerSettings) -> Result<ExitCode, Exit> {

@@ -93,7 +93,8 @@ fn copy(mut from: impl BufRead, name: &str) {
 /// How long servers may take until they listen.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Waits until somebody listens in each of the outsides; goes on where nobody does, as with a server that needs no socket.
+/// Waits until somebody listens in each of the outsides; goes on where nobody does, as with a server that needs no socket. A signal
+/// ends it: servers that survive it are no reason to start the command.
 pub(crate) fn await_all(
     topology: &Topology,
     commands: &mut Commands,
@@ -102,6 +103,10 @@ pub(crate) fn await_all(
     let deadline = Instant::now() + PATIENCE;
     for (outside, server) in topology.outsides.iter().zip(servers) {
         loop {
+            if let Some(status) = commands.asked_to_end() {
+                let problem = "ended while the server was starting; the command was not started";
+                return Err(Exit::Command(problem.into(), status));
+            }
             // One that puts itself into the background has ended well.
             if let Some(status @ 1..) = commands.ended(*server) {
                 return Err(Exit::failed(format!(

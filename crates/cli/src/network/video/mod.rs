@@ -15,6 +15,7 @@ use crate::free_folder::{first_free, numbered};
 use crate::interrupt::on_interrupt;
 use crate::present::{self, HeldAgainst, Shown};
 use cellcc_control::split_list;
+use cellcc_emu::guard::Guard;
 use cellcc_experiment::Source;
 use cellcc_http3::MAX_FRAME_BYTES;
 use cellcc_report::TableFormat;
@@ -31,8 +32,8 @@ use std::sync::mpsc;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Schemes take turns, each run from the same moment of the trace. Runs that the machine has spoilt are marked, and left out of
-averages. After an interrupt --resume goes on; it runs spoilt runs again, and with more --runs it adds some.
+Schemes take turns, each run from the same moment of the trace. Runs that the machine has spoilt are marked, left out of
+averages and counted in the last line; the exit status is then 1. After an interrupt --resume goes on; it runs spoilt runs again, and with more --runs it adds some.
 
 Needs chromium, for a film dash.js and, without --clip, ffmpeg, which makes one, and for tcp: nginx.
 
@@ -116,6 +117,7 @@ fn rate_of_frames(text: &str) -> Result<Rate, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
+    let mut guard = Guard::start()?;
     let servers: Vec<Server> =
         split_list(&args.schemes).into_iter().map(Server::parse).collect::<Result<_, _>>()?;
     if args.frames.is_some() && servers.iter().any(|server| matches!(server, Server::Tcp(_))) {
@@ -140,7 +142,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
     on_interrupt(move || _ = interrupts.send(Event::Interrupted))?;
-    let session = Session::new(&setup, &site, sender, events)?;
+    let session = Session::new(&setup, &site, &mut guard, sender, events)?;
     let plan = (1..=args.runs).flat_map(|run| servers.iter().map(move |server| (run, server)));
     let missing: Vec<_> =
         plan.filter(|(run, server)| !runs.iter().any(|done| done.is(*run, &server.text()))).collect();
@@ -163,6 +165,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     }
     let report = records::write(report, &runs, &args.down, &args.path, args.duration)?;
     present::results(&report, TableFormat::Table, HeldAgainst::ByPlan, &args.shown)?;
+    let judged = runs.iter().filter(|run| run.sound().is_some()).count();
+    let spoilt = runs.len() - judged;
+    if spoilt > 0 {
+        tell(&format!(
+            "runs: {judged} judged, {spoilt} spoilt, which no average has; --resume runs them again, with the same flags and --out"
+        ));
+        return Err(Exit::FailedRuns);
+    }
+    say(&format!("runs: {judged} judged, none spoilt"));
     Ok(ExitCode::SUCCESS)
 }
 

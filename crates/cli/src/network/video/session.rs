@@ -8,6 +8,7 @@ use super::{Setup, What};
 use crate::exit::{Exit, tell};
 use crate::network::transfer::serve::kept_identity;
 use cellcc_control::Scheme;
+use cellcc_emu::guard::Guard;
 use cellcc_experiment::Source;
 use serde::Deserialize;
 use std::ffi::OsStr;
@@ -18,6 +19,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// What Debian and others call it.
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
@@ -95,14 +97,29 @@ pub(crate) struct Session<'a> {
     browser: &'static str,
     /// By which the browser knows the server.
     key: String,
+    /// For what browsers keep.
+    scratch: TempDir,
+    /// Ends programs and removes the folder, whatever ends this process.
+    guard: &'a Guard,
     sender: Sender<Event>,
     events: Receiver<Event>,
+}
+
+/// The programs of a run, which end with this.
+struct Programs(Child);
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(
         setup: &'a Setup,
         site: &'a Path,
+        guard: &'a mut Guard,
         sender: Sender<Event>,
         events: Receiver<Event>,
     ) -> Result<Self, Exit> {
@@ -116,7 +133,9 @@ impl<'a> Session<'a> {
             .ok_or_else(|| Exit::input("there is no chromium here; on Debian: apt-get install chromium"))?;
         let program = std::env::current_exe().map_err(Exit::failed)?;
         let key = kept_identity()?.key_hash().map_err(Exit::failed)?;
-        Ok(Self { setup, site, program, browser, key, sender, events })
+        let scratch = tempfile::Builder::new().prefix("cellcc-video-").tempdir().map_err(Exit::failed)?;
+        guard.remove(scratch.path())?;
+        Ok(Self { setup, site, program, browser, key, scratch, guard, sender, events })
     }
 
     /// How long so many runs take.
@@ -130,10 +149,11 @@ impl<'a> Session<'a> {
 
     /// Runs it to its end.
     pub(crate) fn run(&self, run: u32, server: &Server) -> Result<Run, Exit> {
-        let profile = tempfile::tempdir().map_err(Exit::failed)?;
+        let profile = tempfile::tempdir_in(&self.scratch).map_err(Exit::failed)?;
         let link_log = profile.path().join("down.log");
         let began = Instant::now();
-        let mut child = self.begin(server, profile.path(), &link_log)?;
+        let mut programs = self.begin(server, profile.path(), &link_log)?;
+        let Programs(child) = &mut programs;
         let mut ends_at = began + Duration::from_nanos(self.setup.duration.as_nanos()) + PATIENCE;
         let mut done = Run::new(run, &server.text());
         // From the link's begin to the page's.
@@ -186,8 +206,10 @@ impl<'a> Session<'a> {
     }
 
     /// Starts all programs; what they say on standard error becomes events.
-    fn begin(&self, server: &Server, profile: &Path, link_log: &Path) -> Result<Child, Exit> {
-        let mut child = self.command(server, profile, link_log).spawn().map_err(Exit::failed)?;
+    fn begin(&self, server: &Server, profile: &Path, link_log: &Path) -> Result<Programs, Exit> {
+        let mut command = self.command(server, profile, link_log);
+        self.guard.hold(&mut command);
+        let mut child = command.spawn().map_err(Exit::failed)?;
         let stderr = child.stderr.take().expect("it is piped");
         let sender = self.sender.clone();
         thread::spawn(move || {
@@ -197,7 +219,7 @@ impl<'a> Session<'a> {
             }
             let _ = sender.send(Event::Closed);
         });
-        Ok(child)
+        Ok(Programs(child))
     }
 
     fn command(&self, server: &Server, profile: &Path, link_log: &Path) -> Command {

@@ -4,6 +4,7 @@ mod ends;
 mod input;
 mod path;
 mod servers;
+mod waiting;
 
 use crate::PATIENCE;
 use crate::common::cellcc;

@@ -47,6 +47,7 @@ pub(super) fn start(
         root: None,
         takes_files: false,
         http: Some(folder.join("site")),
+        hidden: false,
         identity: Identity::load(&certificate, &key).unwrap(),
         client_authorities: None,
         limits,
@@ -66,7 +67,7 @@ impl Site {
         Self::with_limits(scheme, Limits { connections, ..Limits::default() })
     }
 
-    fn with_limits(scheme: &str, limits: Limits) -> Self {
+    pub(super) fn with_limits(scheme: &str, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("site")).unwrap();
         let (server, certificate) = start(scheme, folder.path(), limits).unwrap();

@@ -1,4 +1,7 @@
-//! The service of a demonstration: `cellcc assist serve` in this process, with the emulated cell's base station as its source.
+//! The service of a demonstration: `cellcc assist serve` in this process, with the emulated cell's base station as its source. Its
+//! authority and all keys are in memory: whatever ends the process, none is left.
+
+#![allow(clippy::disallowed_methods, reason = "a certificate has a date")]
 
 use super::{DELAY, USERS};
 use crate::exit::tell;
@@ -11,6 +14,7 @@ use cellcc_netassist_client::{ClientSettings, Credentials, PeerName, Role, Servi
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -20,8 +24,10 @@ pub(super) struct Edge {
     credentials: Credentials,
     end: watch::Sender<bool>,
     task: JoinHandle<()>,
-    _keys: tempfile::TempDir,
 }
+
+/// How long the certificates hold: as those that are kept in files.
+const VALIDITY: Duration = Duration::from_secs(90 * 86_400);
 
 impl Edge {
     /// Starts a service that reads `gnb` and knows the users by these addresses. Its audit log goes into `out`.
@@ -30,18 +36,16 @@ impl Edge {
         addresses: &[IpAddr],
         out: &Path,
     ) -> Result<Self, Box<dyn Error>> {
-        let keys = tempfile::tempdir()?;
-        let authority = Authority::kept_in(keys.path())?;
-        let service = authority.issue(&PeerName::new(Role::Service, "edge")?, keys.path())?;
-        let server = authority.issue(&PeerName::new(Role::Server, "server-1")?, keys.path())?;
-        let daemon = Daemon::open(&config(gnb, addresses, service, out), None, tell).await?;
+        let (authority, until) = (Authority::new()?, SystemTime::now() + VALIDITY);
+        let service = authority.sign(&PeerName::new(Role::Service, "edge")?, until)?;
+        let credentials = authority.sign(&PeerName::new(Role::Server, "server-1")?, until)?;
+        let daemon = Daemon::open_as(service, &config(gnb, addresses, out), None, tell).await?;
         let service = daemon.server().address()?;
         let (end, mut ends) = watch::channel(false);
         let task = tokio::spawn(daemon.run(async move {
             let _ = ends.wait_for(|end| *end).await;
         }));
-        let credentials = Credentials::load(&server, Role::Server)?;
-        Ok(Self { service, credentials, end, task, _keys: keys })
+        Ok(Self { service, credentials, end, task })
     }
 
     /// How a server reaches it.
@@ -56,7 +60,7 @@ impl Edge {
     }
 }
 
-fn config(gnb: SocketAddr, addresses: &[IpAddr], credentials: PathBuf, out: &Path) -> Config {
+fn config(gnb: SocketAddr, addresses: &[IpAddr], out: &Path) -> Config {
     let user = |(index, ((name, _), address)): (usize, (&(&str, &str), &IpAddr))| User {
         name: (*name).into(),
         addresses: vec![*address],
@@ -66,7 +70,7 @@ fn config(gnb: SocketAddr, addresses: &[IpAddr], credentials: PathBuf, out: &Pat
     Config {
         nats: None,
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
-        credentials,
+        credentials: PathBuf::new(),
         http: None,
         https: None,
         core: None,

@@ -97,6 +97,7 @@ fn server(advice: AdviceConfig) -> Result<Server, Exit> {
         root: None,
         takes_files: false,
         http: None,
+        hidden: false,
         identity: Identity::made().map_err(exit)?,
         client_authorities: None,
         limits: Limits::default(),

@@ -158,6 +158,7 @@ fn serve(
         root: None,
         takes_files: false,
         http: None,
+        hidden: false,
         identity: Identity::made()?,
         client_authorities: None,
         limits: Limits::default(),
