@@ -2,6 +2,7 @@
 
 use crate::Recordings;
 use cellcc_experiment::PlanFile;
+use cellcc_units::DEEPEST;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -124,9 +125,6 @@ impl DataSet {
         Ok(file)
     }
 }
-
-/// No condition lies deeper than `path.reverse.queue`.
-const DEEPEST: usize = 8;
 
 /// Sets a dotted key.
 fn put(table: &mut Table, key: &str, value: Value) -> Result<(), String> {

@@ -5,6 +5,7 @@
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.
 
+mod bounds;
 mod bytes;
 mod ecn;
 pub mod input;
@@ -16,6 +17,7 @@ mod suggestion;
 mod text;
 mod time;
 
+pub use bounds::{DEEPEST, MOST_TERMS};
 pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use parts::{NotZero, Parts, name_and_parts};

@@ -153,12 +153,13 @@ impl Condition {
     fn read(text: &str, shows: &[ShownValue]) -> Result<Self, String> {
         let parsed = parse_of_run(text, RUN).map_err(|error| error.to_string())?;
         let mut skip = None;
-        match with_states(&parsed, shows, &mut skip) {
-            Expression::Both(operator, value, bound) if operator.compares() => {
-                Ok(Self { value: *value, operator, bound: *bound, skip })
-            }
-            _ => Err("write one comparison, such as `utilisation over 12s..20s >= 0.9`".into()),
+        if let Expression::Chain(first, mut links) = with_states(&parsed, shows, &mut skip)
+            && let Some((operator, bound)) = links.pop()
+            && operator.compares()
+        {
+            return Ok(Self { value: Expression::Chain(first, links), operator, bound, skip });
         }
+        Err("write one comparison, such as `utilisation over 12s..20s >= 0.9`".into())
     }
 
     /// Holds it against what came out of a run.

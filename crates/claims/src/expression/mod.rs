@@ -55,8 +55,9 @@ pub enum Expression {
     Run(RunValue),
     /// A function of one number, applied to each.
     Each(Function, Box<Expression>),
-    /// Two values, or a comparison of them, number by number.
-    Both(Operator, Box<Expression>, Box<Expression>),
+    /// A value, and what is done with it from left to right, number by number: `a - b < c`. In one list, so that a tree is not as deep
+    /// as a text is long.
+    Chain(Box<Expression>, Vec<(Operator, Expression)>),
     /// One number of the numbers of traces, or of a list.
     Aggregate(Aggregate, Box<Expression>),
     /// Spearman's rank correlation over traces.
@@ -202,11 +203,26 @@ impl Expression {
             Self::Run(run) => see(run),
             Self::Each(_, one) | Self::Aggregate(_, one) | Self::Pairs(one) => one.each_run(see),
             Self::Over { body, .. } => body.each_run(see),
-            Self::Both(_, one, other) | Self::Correlation(one, other) => {
+            Self::Chain(first, links) => {
+                first.each_run(see);
+                links.iter().for_each(|(_, other)| other.each_run(see));
+            }
+            Self::Correlation(one, other) => {
                 one.each_run(see);
                 other.each_run(see);
             }
             Self::List(items) => items.iter().for_each(|item| item.each_run(see)),
+        }
+    }
+
+    /// This, and then the operator with another.
+    pub(crate) fn then(self, operator: Operator, other: Self) -> Self {
+        match self {
+            Self::Chain(first, mut links) => {
+                links.push((operator, other));
+                Self::Chain(first, links)
+            }
+            first => Self::Chain(Box::new(first), vec![(operator, other)]),
         }
     }
 
@@ -226,7 +242,10 @@ impl Expression {
                 Self::Run(run)
             }
             Self::Each(function, inner) => Self::Each(*function, one(inner)),
-            Self::Both(operator, a, b) => Self::Both(*operator, one(a), one(b)),
+            Self::Chain(first, links) => {
+                let links = links.iter().map(|(operator, other)| (*operator, *one(other)));
+                Self::Chain(one(first), links.collect())
+            }
             Self::Aggregate(aggregate, inner) => Self::Aggregate(*aggregate, one(inner)),
             Self::Correlation(a, b) => Self::Correlation(one(a), one(b)),
             Self::Pairs(inner) => Self::Pairs(one(inner)),

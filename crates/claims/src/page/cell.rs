@@ -108,7 +108,7 @@ impl<'a> Selection<'a> {
             (base, Some(key)) => divided(self.base(key, base)?, self.run(scheme, key, None)?),
         };
         if has("saved:") {
-            one = times_100(both(Operator::Subtract, Expression::Number(1.0), one));
+            one = times_100(Expression::Number(1.0).then(Operator::Subtract, one));
         }
         if has("percent:") {
             one = times_100(one);
@@ -133,8 +133,8 @@ impl<'a> Selection<'a> {
             .split_once("..")
             .ok_or_else(|| format!("`gap:{rest}` goes from one scheme to another: `cubic..bbr`"))?;
         let (first, last) = (mean(self.base(key, first)?), mean(self.base(key, last)?));
-        let above = both(Operator::Subtract, own, first.clone());
-        Ok(divided(above, both(Operator::Subtract, last, first)))
+        let above = own.then(Operator::Subtract, first.clone());
+        Ok(divided(above, last.then(Operator::Subtract, first)))
     }
 
     /// A scheme that is held against, under a condition in brackets where there is one.
@@ -163,16 +163,12 @@ impl<'a> Selection<'a> {
     }
 }
 
-fn both(operator: Operator, one: Expression, other: Expression) -> Expression {
-    Expression::Both(operator, Box::new(one), Box::new(other))
-}
-
 fn divided(one: Expression, other: Expression) -> Expression {
-    both(Operator::Divide, one, other)
+    one.then(Operator::Divide, other)
 }
 
 fn times_100(one: Expression) -> Expression {
-    both(Operator::Multiply, Expression::Number(100.0), one)
+    Expression::Number(100.0).then(Operator::Multiply, one)
 }
 
 /// `path.queue`, `trace`; no scheme's parameter, as that stands in parentheses.

@@ -19,7 +19,7 @@ pub(super) enum Node {
     /// A number for each trace of the group; NaN where there is none.
     Leaf(usize, Arc<[f64]>),
     Each(Function, Box<Node>),
-    Both(Operator, Box<Node>, Box<Node>),
+    Chain(Box<Node>, Vec<(Operator, Node)>),
     Aggregate(Aggregate, Box<Node>),
     Correlation(Box<Node>, Box<Node>),
     List(Vec<Node>),
@@ -54,7 +54,11 @@ impl Node {
                 }
             }
             Self::Each(_, one) | Self::Aggregate(_, one) | Self::Pairs(one) => one.each_leaf(group, see),
-            Self::Both(_, one, other) | Self::Correlation(one, other) => {
+            Self::Chain(first, links) => {
+                first.each_leaf(group, see);
+                links.iter_mut().for_each(|(_, other)| other.each_leaf(group, see));
+            }
+            Self::Correlation(one, other) => {
                 one.each_leaf(group, see);
                 other.each_leaf(group, see);
             }
@@ -77,9 +81,9 @@ impl Node {
                 Some(draws) => draws[*group].iter().map(|&drawn| values[drawn]).collect(),
             }),
             Self::Each(function, one) => one.sampled(draws).each(|number| apply(*function, number)),
-            Self::Both(operator, one, other) => {
-                one.sampled(draws).with(other.sampled(draws), |a, b| combine(*operator, a, b))
-            }
+            Self::Chain(first, links) => links.iter().fold(first.sampled(draws), |one, (operator, other)| {
+                one.with(other.sampled(draws), |a, b| combine(*operator, a, b))
+            }),
             Self::Aggregate(aggregate, one) => {
                 Sampled::Number(reduce(*aggregate, one.sampled(draws).there()))
             }

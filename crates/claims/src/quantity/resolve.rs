@@ -15,6 +15,9 @@ enum Shape {
     List(usize),
 }
 
+/// More numbers than this (terms, and the pairs of a list) are no quantity: each is computed for 1999 resamples of the traces.
+const MOST_NUMBERS: usize = 10_000;
+
 type Resolved = Result<(Node, Shape), ExpressionError>;
 
 /// The expression, written out, with the numbers of its runs; and how many traces each of its groups has. `each`: what is of each
@@ -26,7 +29,7 @@ pub(super) fn resolve(
     units: Units,
     each: bool,
 ) -> Result<(Node, Vec<usize>), ExpressionError> {
-    let mut resolver = Resolver { selection: Selection::new(runs, data, units), over: Vec::new() };
+    let mut resolver = Resolver { selection: Selection::new(runs, data, units), over: Vec::new(), numbers: 0 };
     let found = resolver.part(expression)?;
     let node = match found.1 {
         Shape::List(_) => found.0,
@@ -40,10 +43,13 @@ struct Resolver<'a> {
     selection: Selection<'a>,
     /// The values of varied conditions at this place.
     over: Vec<(String, String)>,
+    /// How many numbers there are so far.
+    numbers: usize,
 }
 
 impl Resolver<'_> {
     fn part(&mut self, expression: &Expression) -> Resolved {
+        self.count(expression, 1)?;
         match expression {
             Expression::Number(number) => Ok((Node::Number(*number), Shape::Number)),
             Expression::Run(run) => {
@@ -54,10 +60,15 @@ impl Resolver<'_> {
                 let (node, shape) = self.part(one)?;
                 Ok((Node::Each(*function, Box::new(node)), shape))
             }
-            Expression::Both(operator, one, other) => {
-                let ((a, shape_a), (b, shape_b)) = (self.part(one)?, self.part(other)?);
-                let shape = joined(expression, shape_a, shape_b)?;
-                Ok((Node::Both(*operator, Box::new(a), Box::new(b)), shape))
+            Expression::Chain(first, links) => {
+                let (first, mut shape) = self.part(first)?;
+                let mut nodes = Vec::new();
+                for (operator, other) in links {
+                    let (node, of_other) = self.part(other)?;
+                    shape = joined(expression, shape, of_other)?;
+                    nodes.push((*operator, node));
+                }
+                Ok((Node::Chain(Box::new(first), nodes), shape))
             }
             Expression::Aggregate(aggregate, one) => self.aggregate(*aggregate, one),
             Expression::Correlation(one, other) => {
@@ -68,7 +79,9 @@ impl Resolver<'_> {
             Expression::List(items) => self.list(items.iter().map(|item| (item, None))),
             Expression::Pairs(list) => match self.part(list)? {
                 (node, Shape::List(count)) => {
-                    Ok((Node::Pairs(Box::new(node)), Shape::List(count * count.saturating_sub(1) / 2)))
+                    let pairs = count.saturating_mul(count.saturating_sub(1)) / 2;
+                    self.count(expression, pairs)?;
+                    Ok((Node::Pairs(Box::new(node)), Shape::List(pairs)))
                 }
                 _ => Err(error(
                     expression,
@@ -81,6 +94,15 @@ impl Resolver<'_> {
             }
             Expression::Over { over: Over::Texts { .. }, .. } => Err(error(expression, "a variable is left")),
         }
+    }
+
+    /// So many more numbers.
+    fn count(&mut self, expression: &Expression, numbers: usize) -> Result<(), ExpressionError> {
+        self.numbers = self.numbers.saturating_add(numbers);
+        if self.numbers > MOST_NUMBERS {
+            return Err(error(expression, &format!("this stands for more than {MOST_NUMBERS} numbers")));
+        }
+        Ok(())
     }
 
     fn aggregate(&mut self, aggregate: Aggregate, one: &Expression) -> Resolved {

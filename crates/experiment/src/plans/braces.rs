@@ -1,6 +1,6 @@
 //! Alternatives in braces, as shells have them: `"rbbr(alpha={0.1,0.5})"` is `"rbbr(alpha=0.1)"` and `"rbbr(alpha=0.5)"`.
 
-use cellcc_units::split_outside_parentheses;
+use cellcc_units::{MOST_TERMS, split_outside_parentheses};
 use thiserror::Error;
 
 /// Why the braces of a text cannot be expanded.
@@ -11,34 +11,46 @@ pub struct BraceError {
     problem: String,
 }
 
-/// More texts than this out of one are a slip of the keyboard.
-const MOST: usize = 1_000;
+/// All texts together: longer ones cannot be meant, and each pair of braces copies them.
+const MOST_BYTES: usize = 1_000_000;
 
 /// The texts that `text` stands for: one for each alternative in braces, for several braces one for each combination,
 /// the last brace changing first. A comma in parentheses or inner braces does not separate alternatives.
 ///
 /// # Errors
-/// A brace without its partner, an alternative that is empty, or more than 1000 texts.
+/// A brace without its partner, an alternative that is empty, more than [`MOST_TERMS`] braces or texts, or texts that are too long.
 pub fn expand_braces(text: &str) -> Result<Vec<String>, BraceError> {
     let refused = |problem: String| BraceError { text: text.chars().take(80).collect(), problem };
+    if text.matches('{').count() > MOST_TERMS {
+        return Err(refused(format!("it has more than {MOST_TERMS} pairs of braces")));
+    }
     let mut texts = vec![text.to_owned()];
     // Each round expands the first pair of every text, until none has any.
     while texts.iter().any(|text| text.contains(['{', '}'])) {
         let mut expanded = Vec::new();
+        let mut bytes = 0;
+        let mut add = |text: String| {
+            bytes += text.len();
+            expanded.push(text);
+            match () {
+                () if expanded.len() > MOST_TERMS => {
+                    Err(refused(format!("it stands for more than {MOST_TERMS} texts")))
+                }
+                () if bytes > MOST_BYTES => Err(refused(format!("its texts have more than {MOST_BYTES} bytes"))),
+                () => Ok(()),
+            }
+        };
         for text in &texts {
             match first_brace(text).map_err(|problem| refused(problem.into()))? {
-                None => expanded.push(text.clone()),
+                None => add(text.clone())?,
                 Some((before, inside, after)) => {
                     for alternative in split_outside_parentheses(inside, ',').map(str::trim) {
                         if alternative.is_empty() {
                             return Err(refused("an alternative in braces is empty".into()));
                         }
-                        expanded.push(format!("{before}{alternative}{after}"));
+                        add(format!("{before}{alternative}{after}"))?;
                     }
                 }
-            }
-            if expanded.len() > MOST {
-                return Err(refused(format!("it stands for more than {MOST} texts")));
             }
         }
         texts = expanded;
@@ -95,6 +107,19 @@ mod tests {
         ] {
             let error = expand_braces(text).unwrap_err().to_string();
             assert!(error.contains(text) && error.contains(problem), "{text}: {error}");
+        }
+    }
+
+    /// Each pair of braces copies all texts: 9 pairs of two alternatives and 2,000 of one before 100 kB took minutes.
+    #[test]
+    fn more_braces_or_text_than_can_be_meant_are_refused() {
+        let many = "{a,b}".repeat(9);
+        for (text, problem) in [
+            (format!("{many}{}", "{c}".repeat(1_000)), "more than 1000 pairs"),
+            (format!("{many}{}", "x".repeat(100_000)), "more than 1000000 bytes"),
+        ] {
+            let error = expand_braces(&text).unwrap_err().to_string();
+            assert!(error.contains(problem) && error.len() < 300, "{error}");
         }
     }
 

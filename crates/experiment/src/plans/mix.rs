@@ -1,7 +1,7 @@
 //! Several flows in one line: `2*cubic + reminis:sized(10MB)@5s..60s`.
 
 use crate::{FlowSetup, NOQ, Source};
-use cellcc_units::{Span, Time, split_outside_parentheses};
+use cellcc_units::{MOST_TERMS, Span, Time, split_outside_parentheses};
 use thiserror::Error;
 
 /// The flows of a run, as named on the command line and in tables.
@@ -28,20 +28,22 @@ pub struct MixError {
     problem: String,
 }
 
-/// More flows than this in one run are a slip of the keyboard, and would fill the memory with their series.
-const MAX_COUNT: usize = 1_000;
-
 impl Mix {
     /// Reads a mix. The schemes' names are not checked here: only a driver knows what it can run.
     ///
     /// # Errors
-    /// A malformed source, time or count.
+    /// A malformed source, time or count; more than [`MOST_TERMS`] flows.
     pub fn parse(text: &str) -> Result<Self, MixError> {
         let mut flows = Vec::new();
         let mut texts = Vec::new();
         for part in split_outside_parentheses(text, '+') {
-            let (count, flow) = read_flow(part)
-                .map_err(|problem| MixError { flow: part.chars().take(80).collect(), problem })?;
+            let refused = |problem| MixError { flow: part.trim().chars().take(80).collect(), problem };
+            let (count, flow) = read_flow(part).map_err(refused)?;
+            // Their series would fill the memory.
+            if flows.len() + count > MOST_TERMS {
+                let before = flows.len();
+                return Err(refused(format!("with the {before} flows before it, more than {MOST_TERMS} in one run")));
+            }
             flows.extend(std::iter::repeat_n(flow, count));
             texts.push(part.trim());
         }
@@ -53,8 +55,8 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
     let text = text.trim();
     let (count, text) = match text.split_once('*') {
         Some((count, rest)) if !count.contains('(') => {
-            let count = count.trim().parse().ok().filter(|count| (1..=MAX_COUNT).contains(count));
-            (count.ok_or_else(|| format!("the count before `*` must be 1 to {MAX_COUNT}"))?, rest)
+            let count = count.trim().parse().ok().filter(|count| (1..=MOST_TERMS).contains(count));
+            (count.ok_or_else(|| format!("the count before `*` must be 1 to {MOST_TERMS}"))?, rest)
         }
         _ => (1, text),
     };
@@ -129,6 +131,16 @@ mod tests {
     fn a_flow_that_ends_before_it_starts_is_refused() {
         let error = Mix::parse("cubic@5s..2s").unwrap_err();
         assert!(error.to_string().contains("stops at 2s"), "{error}");
+    }
+
+    /// 20,000 flows joined by `+` were taken while `20000*cubic` was not.
+    #[test]
+    fn more_flows_than_a_run_can_hold_are_refused_however_they_are_written() {
+        for text in ["cubic+".repeat(20_000) + "cubic", "900*cubic+101*vegas".into(), "1001*cubic".into()] {
+            let error = Mix::parse(&text).unwrap_err().to_string();
+            assert!(error.contains("1000") && error.len() < 250, "{error}");
+        }
+        assert_eq!(Mix::parse("900*cubic+100*vegas").unwrap().flows.len(), 1_000);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Conditions that a plan varies: `"path.queue" = ["33pkt", "520pkt"]`.
 
 use crate::{PlanFile, conditions};
+use cellcc_units::DEEPEST;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
@@ -30,9 +31,6 @@ pub struct VaryError {
 
 /// More combinations than this are a slip of the keyboard.
 const MOST: usize = 10_000;
-
-/// No condition lies deeper than `path.reverse.queue`; this much is far from what nested tables could exhaust.
-const DEEPEST: usize = 8;
 
 impl Vary {
     /// True where nothing is varied.
@@ -301,7 +299,7 @@ mod tests {
             ("'path.queue' = '33pkt'", &["`path.queue` takes a list", "[\"33pkt\"]"]),
             ("'schemes' = [['cubic']]", &["[vary] schemes", "not a condition", "dtt={1.5x,2x}"]),
             ("'path.rtt' = ['1ms']\npath.rtt = ['2ms']", &["`path.rtt` is varied twice"]),
-            ("path.a.b.c.d.e.f.g.h.i = ['1']", &["[vary] path.a.b", "so deep"]),
+            ("path.a.b.c.d.e.f.g.h.i.j.k.l = ['1']", &["[vary] path.a.b", "so deep"]),
             ("'cell.scheduler' = ['round-robin']", &["[vary] cell.scheduler", "missing field `users`"]),
         ] {
             let error = texts(&format!("[vary]\n{vary}\n")).unwrap_err();

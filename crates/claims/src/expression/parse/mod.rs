@@ -5,13 +5,8 @@ mod run;
 use super::cursor::Cursor;
 use super::items::COMPARISONS;
 use super::{Aggregate, Expression, ExpressionError, Function, Operator, Over};
-use cellcc_units::split_outside_parentheses;
+use cellcc_units::{DEEPEST, MOST_TERMS, split_outside_parentheses};
 use std::collections::BTreeMap;
-
-/// Deeper brackets than this are no quantity.
-const DEEPEST: usize = 12;
-/// More values of an expression than this are a slip of the keyboard.
-const MOST: usize = 1_000;
 
 /// Reads a quantity.
 ///
@@ -31,7 +26,7 @@ pub(crate) fn parse_of_run(text: &str, scheme: &str) -> Result<Expression, Expre
 
 fn parsed(text: &str, scheme: Option<&str>) -> Result<Expression, ExpressionError> {
     let mut parser =
-        Parser { cursor: Cursor::new(text), scheme, data: None, lists: BTreeMap::new(), depth: 0, values: 1 };
+        Parser { cursor: Cursor::new(text), scheme, data: None, lists: BTreeMap::new(), depth: 0, values: 1, terms: 0 };
     while parser.cursor.take_word("let") {
         parser.definition()?;
     }
@@ -53,13 +48,11 @@ struct Parser<'a> {
     depth: usize,
     /// How many values of variables the expression at this place stands for.
     values: usize,
+    /// How many terms there are so far, each as often as variables repeat it.
+    terms: usize,
 }
 
 type Parsed = Result<Expression, ExpressionError>;
-
-fn both(operator: Operator, one: Expression, other: Expression) -> Expression {
-    Expression::Both(operator, Box::new(one), Box::new(other))
-}
 
 impl<'a> Parser<'a> {
     /// `NAME = [item, ...];`
@@ -81,7 +74,7 @@ impl<'a> Parser<'a> {
         }
         let mut left = self.and()?;
         while self.cursor.take_word("or") {
-            left = both(Operator::Or, left, self.and()?);
+            left = left.then(Operator::Or, self.and()?);
         }
         self.depth -= 1;
         Ok(left)
@@ -90,21 +83,35 @@ impl<'a> Parser<'a> {
     fn and(&mut self) -> Parsed {
         let mut left = self.comparison()?;
         while self.cursor.take_word("and") {
-            left = both(Operator::And, left, self.comparison()?);
+            left = left.then(Operator::And, self.comparison()?);
         }
         Ok(left)
+    }
+
+    /// So many more terms.
+    fn count(&mut self, terms: usize) -> Result<(), ExpressionError> {
+        self.terms = self.terms.saturating_add(terms);
+        if self.terms > MOST_TERMS {
+            return Err(self.cursor.error(format!("more than {MOST_TERMS} terms in one expression")));
+        }
+        Ok(())
     }
 
     /// `a < b < c` is `a < b and b < c`.
     fn comparison(&mut self) -> Parsed {
         let mut last = self.sum()?;
         let mut whole: Option<Expression> = None;
+        let mut terms_of_last = 0;
         while let Some((_, operator)) = COMPARISONS.into_iter().find(|(sign, _)| self.cursor.take(sign)) {
+            // What stands in the middle is there twice.
+            self.count(terms_of_last)?;
+            let before = self.terms;
             let next = self.sum()?;
-            let one = both(operator, last, next.clone());
+            terms_of_last = self.terms - before;
+            let one = last.then(operator, next.clone());
             whole = Some(match whole {
                 None => one,
-                Some(before) => both(Operator::And, before, one),
+                Some(before) => before.then(Operator::And, one),
             });
             last = next;
         }
@@ -119,7 +126,7 @@ impl<'a> Parser<'a> {
                 () if self.cursor.take("-") => Operator::Subtract,
                 () => return Ok(left),
             };
-            left = both(operator, left, self.product()?);
+            left = left.then(operator, self.product()?);
         }
     }
 
@@ -131,7 +138,7 @@ impl<'a> Parser<'a> {
                 () if self.cursor.take("/") => Operator::Divide,
                 () => return Ok(left),
             };
-            left = both(operator, left, self.sign()?);
+            left = left.then(operator, self.sign()?);
         }
     }
 
@@ -149,6 +156,7 @@ impl<'a> Parser<'a> {
     fn primary(&mut self) -> Parsed {
         self.cursor.skip_space();
         self.data_set();
+        self.count(self.values)?;
         let rest = self.cursor.rest();
         if rest.starts_with('(') {
             return self.bracketed(Self::or);
@@ -289,9 +297,6 @@ impl<'a> Parser<'a> {
         if let Over::Texts { values, .. } = &over {
             self.values = self.values.saturating_mul(values.len());
         }
-        if self.values > MOST {
-            return Err(self.cursor.error(format!("this stands for more than {MOST} values")));
-        }
         let body = Box::new(self.or()?);
         self.values = outside;
         Ok(Expression::Over { over, body })
@@ -309,6 +314,8 @@ impl<'a> Parser<'a> {
 mod tests {
     use super::*;
     use crate::expression::RunValue;
+    use crate::runs::DataRuns;
+    use crate::{Quantity, Units};
 
     fn problem(text: &str) -> String {
         parse(text).unwrap_err().to_string()
@@ -390,5 +397,45 @@ mod tests {
             let _ = parse(&"(".repeat(depth));
             let _ = parse(&"-".repeat(depth));
         }
+    }
+
+    /// 20,000 terms used to overflow the stack: a chain of operators is a tree as deep as it is long. Half a megabyte of stack is less
+    /// than any thread has here.
+    #[test]
+    fn the_longest_expression_is_read_and_computed_on_a_small_stack_and_a_longer_one_is_refused() {
+        let chain = |sign: &str, terms: usize| vec!["1"; terms].join(sign);
+        let compute = move || {
+            for sign in ["+", "-", "*", "/", " and ", " or "] {
+                let whole = parse(&chain(sign, MOST_TERMS)).unwrap_or_else(|error| panic!("{sign}: {error}"));
+                let quantity = Quantity::new(&whole, None, &DataRuns::new(), Units::Traces).unwrap();
+                assert!(!quantity.number().is_nan(), "{sign}");
+            }
+            // What stands in the middle counts twice.
+            assert!(parse(&chain("<", MOST_TERMS / 2)).is_ok());
+            for sign in ["+", "-", "*", "/", " and ", " or ", "<", ","] {
+                let error = parse(&format!("mean([{}])", chain(sign, 200_000))).unwrap_err();
+                assert!(error.problem.contains("more than 1000 terms") && error.at < 10_000, "{sign}: {error:?}");
+            }
+        };
+        std::thread::Builder::new().stack_size(1 << 19).spawn(compute).unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn what_is_repeated_counts_as_often() {
+        let values = vec!["a"; 500].join(",");
+        let over = |terms: usize| format!("over(s in [{values}]: {})", vec!["1"; terms].join("+"));
+        assert!(parse(&over(2)).is_err_and(|error| error.problem.contains("more than 1000 terms")));
+        let nested = |levels: usize| "0 < (".repeat(levels) + "1" + &") < 1".repeat(levels);
+        assert!(parse(&nested(5)).is_ok());
+        assert!(parse(&nested(11)).is_err_and(|error| error.problem.contains("more than 1000 terms")));
+    }
+
+    /// The pairs of 30,000 constants took 40 s.
+    #[test]
+    fn more_numbers_than_can_be_computed_are_refused() {
+        let pairs = |count: usize| parse(&format!("mean(pairs([{}]))", vec!["1"; count].join(","))).unwrap();
+        let computed = |count| Quantity::new(&pairs(count), None, &DataRuns::new(), Units::Traces).map(|it| it.number());
+        assert_eq!(computed(140), Ok(0.0));
+        assert!(computed(150).is_err_and(|error| error.problem.contains("more than 10000 numbers")));
     }
 }
