@@ -78,9 +78,9 @@ impl Commands {
     /// [`EmuError::Command`] with the exit status that shells give: no such program, or one that may not be run. More
     /// than [`MOST_COMMANDS`] at once.
     pub fn start(&mut self, namespace: &Namespace, job: &Job) -> Result<CommandId, EmuError> {
-        let pid = job.spawn(namespace)?;
+        let (pid, gets_signals) = sys::forward_to(|| job.spawn(namespace))?;
         self.started.push(Started { pid, is_server: job.server_output.is_some(), status: None });
-        if !sys::forward_to(pid.as_raw_pid()) {
+        if !gets_signals {
             return Err(EmuError::Input(format!("too many commands at once: {MOST_COMMANDS} may run")));
         }
         Ok(CommandId(self.started.len() - 1))

@@ -209,8 +209,14 @@ static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// Whether no signal may end this process.
 static HELD: AtomicBool = AtomicBool::new(false);
 
+/// Whether a child is being started that nobody knows yet.
+static STARTING: AtomicBool = AtomicBool::new(false);
+
+/// The signal that came meanwhile; 0 for none.
+static CAME_EARLY: AtomicI32 = AtomicI32::new(0);
+
 /// Forwards the signals that other processes send to this one to its children from now on. This process lives on
-/// while it has children. A terminal's signals (Ctrl-C) reach them directly. Ignored signals stay ignored, as `nohup`
+/// while it has children, or starts one. A terminal's signals (Ctrl-C) reach them directly. Ignored signals stay ignored, as `nohup`
 /// expects.
 pub(crate) fn forward_signals() -> io::Result<()> {
     ASKED_TO_END.store(false, Ordering::Relaxed);
@@ -255,9 +261,11 @@ extern "C" fn forward(signal: libc::c_int, information: *const libc::siginfo_t, 
 }
 
 fn forward_to_children(signal: libc::c_int, from_a_process: bool) {
+    // First: who is no longer being started is among the children.
+    let is_starting = STARTING.load(Ordering::SeqCst);
     let mut children =
-        CHILDREN.iter().map(|child| child.load(Ordering::Relaxed)).filter(|pid| *pid > 0).peekable();
-    if children.peek().is_none() {
+        CHILDREN.iter().map(|child| child.load(Ordering::SeqCst)).filter(|pid| *pid > 0).peekable();
+    if children.peek().is_none() && !is_starting {
         if !HELD.load(Ordering::Relaxed) {
             // SAFETY: no pointers. Ends this process, once the handler has returned and unblocked the signal.
             unsafe {
@@ -268,6 +276,9 @@ fn forward_to_children(signal: libc::c_int, from_a_process: bool) {
         return;
     }
     LAST_SIGNAL.store(signal, Ordering::Relaxed);
+    if is_starting {
+        CAME_EARLY.store(signal, Ordering::SeqCst);
+    }
     if !from_a_process {
         return;
     }
@@ -284,11 +295,26 @@ fn forward_to_children(signal: libc::c_int, from_a_process: bool) {
     }
 }
 
-/// From now on this child gets the signals that are forwarded. False: there are too many already.
-pub(crate) fn forward_to(pid: i32) -> bool {
-    let take =
-        |place: &AtomicI32| place.compare_exchange(0, pid, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-    CHILDREN.iter().any(take)
+/// Starts a child, which gets the signals that are forwarded, and those that come before its number is known. False: there are too
+/// many already.
+pub(crate) fn forward_to<E>(start: impl FnOnce() -> Result<Pid, E>) -> Result<(Pid, bool), E> {
+    let take = |place: &AtomicI32, pid: i32| {
+        place.compare_exchange(0, pid, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    };
+    CAME_EARLY.store(0, Ordering::SeqCst);
+    STARTING.store(true, Ordering::SeqCst);
+    let child = start();
+    let is_taken = child.as_ref().is_ok_and(|pid| CHILDREN.iter().any(|place| take(place, pid.as_raw_pid())));
+    STARTING.store(false, Ordering::SeqCst);
+    let signal = CAME_EARLY.swap(0, Ordering::SeqCst);
+    if signal != 0 {
+        // SAFETY: no pointers. Where there is no child, the signal is for this process.
+        match &child {
+            Ok(pid) => unsafe { libc::kill(pid.as_raw_pid(), signal) },
+            Err(_) => unsafe { libc::raise(signal) },
+        };
+    }
+    Ok((child?, is_taken))
 }
 
 /// The child has ended; its id may become somebody else's.
@@ -312,21 +338,55 @@ pub(crate) fn prefer_this_thread() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Child;
+    use std::sync::Mutex;
+
+    /// Children are the process's.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+    fn start(program: &str) -> (Child, Pid) {
+        let mut child = None;
+        let started = forward_to(|| -> io::Result<Pid> {
+            // As if it came between fork and exec.
+            if program == "sleep" {
+                arrives(libc::SIGTERM);
+            }
+            let child = child.insert(Command::new(program).arg("60").spawn()?);
+            Ok(Pid::from_child(child))
+        });
+        let (pid, is_taken) = started.unwrap();
+        assert!(is_taken);
+        (child.unwrap(), pid)
+    }
+
+    /// A signal that a process has sent.
+    fn arrives(signal: libc::c_int) {
+        // SAFETY: siginfo_t is plain data; its si_code of 0 says that a process has sent it.
+        let information: libc::siginfo_t = unsafe { zeroed() };
+        forward(signal, &raw const information, std::ptr::null());
+    }
 
     /// What was interrupted took the handler's error for its own.
     #[test]
     fn a_forwarded_signal_leaves_the_error_of_what_it_interrupts() {
-        let mut child = Command::new("true").spawn().unwrap();
-        let pid = child.id().cast_signed();
+        let _alone = ONE_AT_A_TIME.lock();
+        let (mut child, pid) = start("true");
         child.wait().unwrap();
-        assert!(forward_to(pid));
-        // SAFETY: siginfo_t is plain data; its si_code of 0 says that a process has sent it.
-        let information: libc::siginfo_t = unsafe { zeroed() };
         // SAFETY: the place is this thread's own.
         unsafe { *libc::__errno_location() = libc::EAGAIN };
-        forward(libc::SIGHUP, &raw const information, std::ptr::null());
+        arrives(libc::SIGHUP);
         let errno = io::Error::last_os_error();
-        forward_no_more_to(pid);
+        forward_no_more_to(pid.as_raw_pid());
         assert_eq!(errno.raw_os_error(), Some(libc::EAGAIN), "kill fails: the child has ended");
+    }
+
+    /// It ended this process, and the command with it.
+    #[test]
+    fn a_signal_that_comes_while_a_child_is_started_is_the_childs() {
+        let _alone = ONE_AT_A_TIME.lock();
+        let (mut child, pid) = start("sleep");
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+        forward_no_more_to(pid.as_raw_pid());
     }
 }

@@ -14,7 +14,7 @@ const MAX_ATTEMPTS: u32 = 4;
 const LOOK: Duration = Duration::from_secs(2);
 /// How long a test waits for a punctual machine in all its attempts together.
 const MAX_WAIT: Duration = Duration::from_secs(30);
-/// So much of a failure's message is in the line that says why it did not count.
+/// Characters of a failure's message in the line that says why it did not count.
 const SHOWN: usize = 300;
 
 /// Runs a test that only a punctual machine passes, [`alone`].
@@ -67,8 +67,8 @@ fn judge(attempt: u32, during: Load, without_us: impl FnOnce() -> Load) -> Verdi
     }
 }
 
-/// Reports that a test ran and this machine did not let it judge. The test must return then. `tools/test` counts the places that
-/// say so, and CI allows three.
+/// Reports that a test ran and this machine did not let it judge. The test must return then. `tools/test` counts these lines, and
+/// CI allows three.
 #[track_caller]
 pub fn not_judged(reason: impl fmt::Display) {
     crate::say(&format!("NOT JUDGED: {}: {reason}", Location::caller()));

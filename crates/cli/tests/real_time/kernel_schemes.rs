@@ -112,7 +112,7 @@ fn tide_holds_the_queue_that_it_is_set_to_where_cubic_fills_it() {
         assert!((3.0..12.0).contains(&queue("tide")), "{}", queue("tide"));
         assert!((15.0..35.0).contains(&queue("tide(preset=bulk)")), "{}", queue("tide(preset=bulk)"));
         assert!(queue("cubic") > 80.0, "{}", queue("cubic"));
-        // A window of ten packets grows to a full link within 300 ms, which cost 4 % of so short a run: they are left out.
+        // Without the first second: a window of ten packets fills the link after 300 ms, which alone cost 4 % of so short a run.
         for record in &records {
             let rates = series(folder.path(), record, "flow0.throughput_mbit_s").split_off(10);
             let used = rates.iter().sum::<f64>() / rates.len() as f64 / 20.0;
