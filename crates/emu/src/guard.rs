@@ -31,7 +31,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -101,8 +101,10 @@ impl Guard {
     /// This folder will be removed, with all that is in it, if it is still there.
     ///
     /// # Errors
-    /// The guard was killed.
+    /// The guard was killed, or there is no present folder.
     pub fn remove(&mut self, folder: &Path) -> Result<(), EmuError> {
+        // The guard is in another folder.
+        let folder = path::absolute(folder).map_err(EmuError::system("find a folder"))?;
         self.give(folder.as_os_str().as_bytes(), &mut SendAncillaryBuffer::default())
     }
 

@@ -252,7 +252,8 @@ mod tests {
 
     #[test]
     fn a_change_within_a_second_changes_the_tag() {
-        let tag = |bytes, millis| Facts::new("", bytes, facts(1).modified + Duration::from_millis(millis)).tag;
+        let tag =
+            |bytes, millis| Facts::new("", bytes, facts(1).modified + Duration::from_millis(millis)).tag;
         assert_ne!(tag(1, 1), tag(1, 0));
         assert_ne!(tag(2, 0), tag(1, 0));
     }

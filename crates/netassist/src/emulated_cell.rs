@@ -25,6 +25,8 @@ use tokio::time::{sleep, sleep_until};
 const HEADER_BYTES: u64 = 28;
 /// The largest datagram.
 const MAX_DATAGRAM: usize = 65_535;
+/// Clients of a user, each of which takes a socket; datagrams of further ones are dropped. A transfer is one.
+const MAX_CLIENTS: usize = 64;
 
 /// A user of the cell.
 #[derive(Debug, Clone)]
@@ -151,6 +153,7 @@ impl Entry {
             let Some(server) = self.server.get() else { continue };
             let socket = match sockets.get(&client) {
                 Some(socket) => Arc::clone(socket),
+                None if sockets.len() == MAX_CLIENTS => continue,
                 None => {
                     let Ok(socket) = self.towards(*server).await else { continue };
                     let (entry, downlink, index) =
@@ -246,5 +249,33 @@ impl Station {
                 Poll::Wake(_) | Poll::Idle => return,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use tokio::time::timeout;
+
+    /// Any program of the machine can send to a user's address.
+    #[tokio::test]
+    async fn who_sends_from_many_ports_does_not_take_a_socket_for_each() {
+        let downlink = LinkConfig::transparent();
+        let user = CellUser { address: Ipv4Addr::LOCALHOST, downlink, uplink_delay: Span::ZERO };
+        let cell = EmulatedCell::start(vec![user]).await.unwrap();
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        cell.lead_to(server.local_addr().unwrap());
+        let mut clients = Vec::new();
+        for _ in 0..2 * MAX_CLIENTS {
+            let client = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+            client.send_to(b"x", cell.entry(0)).await.unwrap();
+            clients.push(client);
+        }
+        let mut seen = HashSet::new();
+        while let Ok(Ok((_, from))) = timeout(Duration::from_secs(1), server.recv_from(&mut [0])).await {
+            seen.insert(from);
+        }
+        assert_eq!(seen.len(), MAX_CLIENTS);
     }
 }

@@ -212,7 +212,10 @@ mod tests {
             let error = refused("x", TransferError::File { act: "read", path: "x".into(), cause });
             assert!(matches!(error, TransferError::Limit(_)), "{error:?}");
             let reason = error.reason();
-            assert!(reason.contains("too many open files at the server") && reason.contains("try again"), "{reason}");
+            assert!(
+                reason.contains("too many open files at the server") && reason.contains("try again"),
+                "{reason}"
+            );
         }
     }
 }

@@ -58,8 +58,8 @@ impl Folder {
 }
 
 fn is_hidden(relative: &Path) -> bool {
-    let names = relative.strip_prefix(WELL_KNOWN).unwrap_or(relative).components();
-    names.into_iter().any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
+    let mut names = relative.strip_prefix(WELL_KNOWN).unwrap_or(relative).components();
+    names.any(|name| name.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
 #[cfg(test)]

@@ -72,5 +72,9 @@ pub(crate) async fn end_when_interrupted() {
 const INTERRUPTED: i32 = 130;
 
 pub(crate) fn exit(error: TransferError) -> Exit {
-    if error.is_input() { Exit::input(error) } else { Exit::failed(error) }
+    match error {
+        TransferError::Interrupted => Exit::Interrupted,
+        error if error.is_input() => Exit::input(error),
+        error => Exit::failed(error),
+    }
 }

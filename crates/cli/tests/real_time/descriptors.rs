@@ -3,7 +3,6 @@
 use crate::common::{cellcc, interruptible};
 use crate::http::opened;
 use crate::transfer::Server;
-use cellcc_test_support::skip;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::json;
 use std::fs;

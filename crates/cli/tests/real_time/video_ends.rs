@@ -37,7 +37,10 @@ fn processes(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().unwrap().to_owned();
     let entries = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path().join("cmdline"));
     let lines = entries.filter_map(|path| fs::read(path).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).filter(|line| line.contains(&folder)).collect()
+    lines
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
+        .filter(|line| line.contains(&folder))
+        .collect()
 }
 
 fn names(folder: &Path) -> Vec<String> {

@@ -49,7 +49,10 @@ async fn connected(silence: Duration, streams: u32, window: u32) -> (Connection,
         File::create(&path).unwrap().set_len(50_000_000).unwrap();
         let places = Arc::new(Semaphore::new(1000));
         let open = move |_: &str| {
-            Ok((File::open(&path).unwrap(), Arc::clone(&places).try_acquire_owned().map_err(|_| Refusal::Busy)?))
+            Ok((
+                File::open(&path).unwrap(),
+                Arc::clone(&places).try_acquire_owned().map_err(|_| Refusal::Busy)?,
+            ))
         };
         let site = Site { open: Box::new(open), silence, port: 443 };
         let connection = server.accept().await.unwrap().await.unwrap();

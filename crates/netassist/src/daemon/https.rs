@@ -50,7 +50,9 @@ impl Https {
     /// Answers until it is dropped. Each request has an [`Extension`] with its [`Peer`].
     pub(super) async fn serve(self, router: Router, log: Log) {
         let tls = self.tls;
-        self.port.serve(&*log, move |socket, address| greet(socket, address, tls.clone(), router.clone())).await;
+        self.port
+            .serve(&*log, move |socket, address| greet(socket, address, tls.clone(), router.clone()))
+            .await;
     }
 }
 

@@ -28,7 +28,8 @@ fn remove_secrets(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.remove("stateless_reset_token");
-            if let Some(Value::Object(raw)) = members.get_mut("token").and_then(|token| token.get_mut("raw")) {
+            if let Some(Value::Object(raw)) = members.get_mut("token").and_then(|token| token.get_mut("raw"))
+            {
                 raw.remove("data");
             }
             members.values_mut().for_each(remove_secrets);

@@ -20,7 +20,7 @@ use crate::network::advice;
 use crate::network::process::{exit, runtime, signals};
 use crate::network::url::Url;
 use cellcc_experiment::Record;
-use cellcc_transfer::{Direction, Outcome, Payload, TransferError};
+use cellcc_transfer::{Direction, Outcome, Payload};
 use cellcc_version::VERSION;
 use display::Display;
 use std::fs::{self, OpenOptions};
@@ -56,11 +56,7 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
         cellcc_transfer::transfer(&settings, stop, &mut |progress| display.show(progress)).await
     });
     display.close();
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(TransferError::Interrupted) => return Err(Exit::Interrupted),
-        Err(error) => return Err(exit(error)),
-    };
+    let outcome = outcome.map_err(exit)?;
     if let Some(path) = &common.shown.record {
         write_record(path, &outcome)?;
     }

@@ -8,7 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 /// One address could take all that the process may have open, and others heard that files which are there are not.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_as_many_files_open_as_an_address_may_hears_when_to_come_again_and_gets_them_once_some_are_read() {
+async fn who_has_as_many_files_open_as_an_address_may_hears_when_to_come_again_and_gets_them_once_some_are_read()
+ {
     let site = Site::with_limits("cubic", Limits { files: 3, ..Limits::default() });
     let all = content(20_000_000);
     site.write("large", &all);
@@ -59,9 +60,12 @@ async fn a_name_that_begins_with_a_dot_is_not_found_unless_it_is_well_known() {
     }
     site.write(".htpasswd", b"x");
     let mut client = site.connect().await;
-    for (path, status) in
-        [("/.git/config", 404), ("/%2egit/config", 404), ("/.htpasswd", 404), ("/.well-known/security.txt", 200)]
-    {
+    for (path, status) in [
+        ("/.git/config", 404),
+        ("/%2egit/config", 404),
+        ("/.htpasswd", 404),
+        ("/.well-known/security.txt", 200),
+    ] {
         assert_eq!(client.get(path, &[]).await.0.status().as_u16(), status, "{path}");
     }
 }

@@ -30,10 +30,12 @@ pub(super) fn rounds(rounds: &Rounds) -> Result<Vec<Record>, Exit> {
         let mut records = Vec::new();
         for scheme in rounds.schemes {
             tell_of_round("QUIC", scheme, rounds.time);
-            records.extend(round(scheme, rounds, stop.clone()).await?);
+            let ended = round(scheme, rounds, stop.clone()).await;
+            // Also where its transfers did not end well then.
             if *stop.borrow() {
                 return Err(Exit::Interrupted);
             }
+            records.extend(ended?);
         }
         Ok(records)
     })
