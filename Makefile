@@ -36,7 +36,7 @@ fresh-machine: ## Try demo and test on a Debian that has apt and make and nothin
 	@tools/fresh-machine
 
 wheel: ## Build the Python package for publication, into target/wheels/
-	@tools/setup test
+	@tools/setup wheel
 	@tools/test-python prepare
 	$(run) target/python/venv-tests/bin/maturin build --release $(locked) --manifest-path python/Cargo.toml --out target/wheels
 

@@ -16,7 +16,7 @@ pub(crate) type Command = Args;
 
 pub(crate) fn run(_: &Args) -> Result<ExitCode, Exit> {
     Err(Exit::input(
-        "this cellcc was built without the kernel's TCP: on Debian `apt-get install libelf-dev zlib1g-dev`, then \
+        "this cellcc was built without the kernel's TCP: on Debian, as root, `apt-get install pkg-config libelf-dev zlib1g-dev`, then \
          `cargo install --locked --path crates/cli --features kernel`",
     ))
 }

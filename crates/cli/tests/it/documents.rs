@@ -2,7 +2,7 @@
 
 use crate::common::cellcc;
 use cellcc_claims::page::Page;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -128,6 +128,9 @@ struct Helps {
     known: HashMap<Vec<String>, Option<String>>,
 }
 
+/// A build without the feature `kernel` has no help of these.
+const OF_THE_KERNEL: [&[&str]; 2] = [&["tcp"], &["assist", "join"]];
+
 impl Helps {
     /// The help of a command; none where cellcc has no such command.
     fn of(&mut self, command: &[String]) -> Option<&str> {
@@ -205,7 +208,10 @@ fn every_command_and_every_flag_that_a_document_names_exists() {
     let mut checked = 0;
     for (document, text) in documents() {
         for line in code(&text) {
-            for call in calls(&line) {
+            let is_left_out = |call: &Vec<&str>| {
+                !cfg!(feature = "kernel") && OF_THE_KERNEL.iter().any(|command| call.starts_with(command))
+            };
+            for call in calls(&line).into_iter().filter(|call| !is_left_out(call)) {
                 checked += 1;
                 faults.extend(
                     helps.fault(&call).map(|fault| format!("{}: {fault}: {line}", document.display())),
@@ -253,6 +259,50 @@ fn the_documentation_stays_within_the_words_that_contributing_allows() {
     }
     assert!((40_000..=55_000).contains(&all), "{all} words");
     assert!(long.is_empty(), "verdicts above 1,000 words: {long:?}");
+}
+
+/// The page once left out `cellcc-schemes`.
+#[test]
+fn the_server_that_the_page_on_the_library_shows_builds_with_the_dependencies_there() {
+    let read = |path: &str| fs::read_to_string(Path::new(ROOT).join(path)).expect("a file of the repository");
+    let table = |text: &str| text.parse::<toml::Table>().expect("a Cargo.toml");
+    let names = |manifest: &toml::Table, of: &str| -> BTreeSet<String> {
+        manifest[of].as_table().expect("a table").keys().cloned().collect()
+    };
+    let page = read("docs/how-to/library.md");
+    let shown = page.split("```").find(|part| part.starts_with("toml\n[package]")).expect("its Cargo.toml");
+    let named = names(&table(shown.trim_start_matches("toml")), "dependencies");
+    let here = table(&read("crates/quic/Cargo.toml"));
+    let known = &names(&here, "dependencies") | &names(&here, "dev-dependencies");
+    let server = read("crates/quic/examples/server.rs");
+    let is_used = |name: &String| server.contains(&format!("{}::", name.replace('-', "_")));
+    let used = known.into_iter().chain(["cellcc-quic".to_owned()]).filter(is_used).collect();
+    assert_eq!(named, used);
+}
+
+/// pkg-config was named nowhere, and libbpf's build ends in a panic without it.
+#[test]
+fn the_packages_that_libbpf_needs_are_named_as_setup_installs_them() {
+    let root = Path::new(ROOT);
+    let setup = fs::read_to_string(root.join("tools/setup")).expect("the script");
+    let list =
+        setup.split("need_libbpf() {").nth(1).and_then(|rest| rest.split("\n}").next()).expect("a list");
+    let words = list.split([' ', ';', '\n']).filter(|word| !word.contains(['$', '"']));
+    // Everybody who builds from sources has make.
+    let packages: Vec<_> =
+        words.filter_map(|word| Some(word.split_once(':')?.1)).filter(|name| *name != "make").collect();
+    assert_eq!(packages, ["pkg-config", "libelf-dev", "zlib1g-dev"]);
+    let message = root.join("crates/cli/src/network/without_kernel.rs");
+    let message = (message.clone(), fs::read_to_string(message).expect("the message"));
+    let mut checked = 0;
+    for (path, text) in documents().into_iter().chain([message]) {
+        for line in code(&text).iter().filter(|line| line.starts_with("apt-get") && line.contains("libelf")) {
+            checked += 1;
+            let missing: Vec<_> = packages.iter().filter(|package| !line.contains(**package)).collect();
+            assert!(missing.is_empty(), "{}: {line}: without {missing:?}", path.display());
+        }
+    }
+    assert!(checked > 2, "{checked} lines name them");
 }
 
 #[test]

@@ -253,7 +253,8 @@ fn bpf() -> Finding {
     ];
     let needs: Vec<&str> = checks.into_iter().filter(|(met, _)| !met).map(|(_, need)| need).collect();
     let state = if needs.is_empty() { State::Ok } else { State::Missing };
-    let detail = format!("Linux {release}; only for algorithms in the kernel's own TCP");
+    let detail =
+        format!("Linux {release}; used by `cellcc tcp` alone, which is in a build with the feature `kernel`");
     Finding::new("BPF struct_ops", state, detail, format!("it takes {}", needs.join(", ")))
 }
 

@@ -31,7 +31,8 @@ impl Available {
         self.0.iter().find(|available| **available == name).map(String::as_str).ok_or_else(|| {
             format!(
                 "the kernel has no congestion control `{name}`; there are {}. Others of Linux are modules \
-                 (`modprobe tcp_bbr`); what Linux has not, leave to the driver `sim`",
+                 (`modprobe tcp_bbr`); docs/how-to/kernel.md says what those of cellcc need; leave all others to the \
+                 driver `sim`",
                 self.0.join(", ")
             )
         })
@@ -55,6 +56,10 @@ mod tests {
         let available = Available(["reno", "cubic"].map(String::from).to_vec());
         let error = available.kernel_name("natcp").unwrap_err();
         assert!(error.contains("`natcp`") && error.contains("reno, cubic"), "{error}");
+        assert!(
+            error.contains("docs/how-to/kernel.md"),
+            "a build without them says where to find ours: {error}"
+        );
         let error = available.kernel_name("cubic(fast=on)").unwrap_err();
         assert!(error.contains("takes no parameters"), "{error}");
     }
