@@ -78,7 +78,6 @@ fn addresses(query: &str) -> Result<Vec<IpAddr>, std::net::AddrParseError> {
 mod tests {
     use super::super::test_edge::Edge;
     use super::*;
-    use crate::clock::ServiceClock;
     use crate::identity::SourceName;
     use crate::sample::Sample;
     use crate::source::MessageReader;

@@ -127,6 +127,7 @@ async fn a_broker_that_was_killed_and_is_back_is_found_again_by_both_sides() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_who_moves_to_another_site_is_followed_without_a_word_of_the_server() {
+    const PERIOD: Span = Span::from_millis(400);
     if !is_there() {
         return;
     }
@@ -151,8 +152,9 @@ async fn a_user_who_moves_to_another_site_is_followed_without_a_word_of_the_serv
         last = hears_of(&one, "alice", &mut server).await;
         arrivals.accept(last.measured_until, &last).unwrap();
     }
-    // This site's source will be late in 1.2 s, when the user has moved.
-    one.measure_over(Span::from_millis(400), "alice", 12.0);
+    // This site's source will be late in 1.2 s, when the user has moved. Nothing of it is under way any more.
+    one.measure_over(PERIOD, "alice", 12.0);
+    server.hears_that(|heard| record(heard).filter(|record| record.period == PERIOD)).await;
     // The other site counts from one, and the next record comes from it.
     other.measure("alice", 24.0);
     let moved = server

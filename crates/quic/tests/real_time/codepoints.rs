@@ -142,6 +142,7 @@ async fn transfer(from: &Connection, to: &Connection) {
 }
 
 /// The sender gives a peer or a path up after a second without an answer, which a machine that stalls causes as well.
+#[track_caller]
 fn in_real_time(test: impl AsyncFn()) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     needs_punctuality(|| runtime.block_on(test()));

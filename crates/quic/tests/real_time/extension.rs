@@ -71,8 +71,8 @@ async fn the_receivers_estimates_reach_the_sender() {
     let (pair, attached) = rbbr_over(Some(LINK), TransportConfig::default()).await;
     let receiver = attach_receiver(&pair.client, cellcc_schemes::registry());
     let counters = || attached.receiver().counters();
-    let is_told = |_| counters().received >= 200 && shown(&inside(&attached), "uses_feedback") == 1.0;
-    transfer(&pair.server, &pair.client, is_told).await;
+    let is_heard = |_| counters().received >= 200 && shown(&inside(&attached), "uses_feedback") == 1.0;
+    transfer(&pair.server, &pair.client, is_heard).await;
     assert_eq!(attached.peer_component(), PeerComponent::Found { version: 1 });
     assert_eq!(receiver.scheme_here().as_deref(), Some("rbbr"));
     // An offer that a slow machine repeats has two answers, and the second is stale.

@@ -65,6 +65,7 @@ pub(crate) async fn download(server: SocketAddr) {
 }
 
 /// Runs a test of a server that has ten seconds for a handshake, which a slow machine exceeds.
+#[track_caller]
 fn in_time(test: impl AsyncFn()) {
     needs_punctuality(|| Runtime::new().unwrap().block_on(test()));
 }
