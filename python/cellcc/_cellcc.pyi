@@ -22,6 +22,7 @@ __all__ = [
     "register",
     "schemes",
     "seconds",
+    "write_file",
 ]
 
 VERSION: str
@@ -131,6 +132,7 @@ class Plan:
 
 def merge(shares: list[str], out: str) -> None: ...
 def read_kept(path: str) -> str: ...
+def write_file(path: str, content: bytes) -> None: ...
 
 @final
 class Trace:

@@ -3,7 +3,6 @@
 import datetime
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,7 +86,7 @@ def _from_rates(rates: NDArray[np.float64], bin: str | datetime.timedelta, file:
         raise _cellcc.InputError("trace: an array of rates has one dimension, at least one value, and none below 0 Mbit/s")
     step_s = _cellcc.seconds(_time(bin))
     lines = [f"{index * step_s:.9g}\t{rate!r}\n" for index, rate in enumerate(rates.tolist())]
-    Path(file).write_text("".join(lines))
+    _cellcc.write_file(os.fspath(file), "".join(lines).encode())
     path = os.fspath(file)
     return Trace(path if "/" in path else f"./{path}")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._cellcc import Runs, Table
+from ._cellcc import Runs, Table, write_file
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -142,7 +142,7 @@ class Result(Sequence[Run]):
         """The report, one HTML document that loads nothing; also written to `file`."""
         document = self._runs.html(baseline)
         if file is not None:
-            Path(file).write_text(document, encoding="utf-8")
+            write_file(str(file), document.encode())
         return document
 
     def explain(self, *, against: str | None = None) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ class Result(Sequence[Run]):
             )
 
         if out is not None:
-            Path(out).write_bytes(drawn(Path(out).suffix.removeprefix(".").lower()))
+            write_file(str(out), drawn(Path(out).suffix.removeprefix(".").lower()))
         return Figure(drawn("svg").decode())
 
     def scatter(self, ax: "matplotlib.axes.Axes | None" = None) -> "matplotlib.axes.Axes":

@@ -109,7 +109,7 @@ class Ledger:
         """Notes into how many shares the plan is divided, which holds until it is finished."""
         self.count = count
         path = self._folder / "plan.json"
-        self._write_whole(path, json.dumps({**self._wanted, "shares": count}).encode())
+        _cellcc.write_file(str(path), json.dumps({**self._wanted, "shares": count}).encode())
         self._kept(path)
 
     def missing(self) -> list[int]:
@@ -133,9 +133,3 @@ class Ledger:
         """Joins the shares into the folder that one run of the whole plan would have left, and removes them."""
         _cellcc.merge([str(self._folder / str(index)) for index in range(1, self.count + 1)], str(out))
         shutil.rmtree(self._folder)
-
-    @staticmethod
-    def _write_whole(path: Path, content: bytes) -> None:
-        part = path.with_suffix(".part")
-        part.write_bytes(content)
-        part.replace(path)

@@ -5,11 +5,11 @@ use crate::{compare, options, schemes};
 use cellcc_experiment::{Driver, PlannedRun, RunId};
 use cellcc_runner::{Existing, OutputFolder, Request, Runner, SeriesDetail, Shard, collect, plan_sha256};
 use cellcc_sim::SimDriver;
-use cellcc_units::{Bytes, Span, input};
+use cellcc_units::{Bytes, Span, input, output};
 use cellcc_version::VERSION;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -138,6 +138,13 @@ pub(crate) fn merge(py: Python<'_>, shares: Vec<PathBuf>, out: PathBuf) -> PyRes
 
 /// The largest JSON of a folder of shares or results: the ids of ten million runs.
 const MOST_JSON: Bytes = Bytes::new(256_000_000);
+
+/// Writes a file as the command does: whole or not at all, and never through a link.
+#[pyfunction]
+pub(crate) fn write_file(path: PathBuf, content: &[u8]) -> PyResult<()> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    Ok(output::write(&path, content).map_err(named)?)
+}
 
 /// The text of a file that cellcc keeps in a folder; a `FileNotFoundError` if it is missing.
 #[pyfunction]

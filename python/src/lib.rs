@@ -35,7 +35,7 @@ mod _cellcc {
     #[pymodule_export]
     use crate::check::check;
     #[pymodule_export]
-    use crate::cluster::{Plan, merge, read_kept};
+    use crate::cluster::{Plan, merge, read_kept, write_file};
     #[pymodule_export]
     use crate::compare::compare;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! What came out of a suite.
 
 use cellcc_claims::cases::{Finding, Ruling, junit, ruling};
+use cellcc_units::output;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -34,7 +35,7 @@ impl Report {
     /// # Errors
     /// Why it cannot be written.
     pub fn write_junit(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        std::fs::write(path, junit(&self.findings, &self.name, |finding| self.command(finding)))
+        output::write(path.as_ref(), junit(&self.findings, &self.name, |finding| self.command(finding)))
     }
 
     /// How to run the case of a finding alone.

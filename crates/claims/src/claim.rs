@@ -268,11 +268,14 @@ impl Claims {
         if claims.is_empty() && figures.is_empty() {
             let ids: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
             let shown: String = name.chars().take(60).collect();
-            let example = instead(&shown, "there are", &ids.join(", "));
-            let example = example.split("? There are").next().map(|meant| format!("{meant}?"));
-            let meant = example.filter(|meant| meant.contains("did you mean")).unwrap_or_default();
-            let groups = "; write an id such as REM-04, a pattern such as 'REM-*', a paper such as reminis, or a place such as table-2";
-            return Err(format!("`{shown}` is no claim{meant}{groups}"));
+            // The ids are too many to name.
+            let meant = instead(&shown, "there are", &ids.join(", "));
+            let meant = meant.split_once(" There are").map_or("; write", |(meant, _)| meant);
+            let write = if meant.ends_with('?') { " Write" } else { "" };
+            return Err(format!(
+                "`{shown}` is no claim{meant}{write} an id such as REM-04, a pattern such as 'REM-*', a paper such as reminis, or a \
+                 place such as table-2"
+            ));
         }
         Ok((claims, figures))
     }

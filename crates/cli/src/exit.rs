@@ -1,8 +1,12 @@
 //! The one way out: an exit status and what to say on standard error; and the one way to write on standard output.
 
+use crate::terminal;
+use cellcc_report::highlighted;
 use cellcc_runner::{RequestError, RunnerError, with_causes};
+use cellcc_units::{output, printable_lines};
 use std::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Where to get what a build leaves out.
@@ -72,17 +76,33 @@ impl From<RequestError> for Exit {
     }
 }
 
-/// A line on standard error; where that is closed there is nobody to tell.
+/// A line on standard error, without what a terminal would obey; where that is closed there is nobody to tell.
 pub(crate) fn tell(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", printable_lines(line));
 }
 
-/// Writes results on standard output, one line break at the end.
+/// Writes a file that the user has named, or that goes into a folder of theirs: whole or not at all.
+pub(crate) fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Exit> {
+    output::write(path, content).map_err(|error| unwritten(path, &error))
+}
+
+/// Why a file is not written.
+pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Exit {
+    Exit::failed(format!("cannot write {}: {error}", path.display()))
+}
+
+/// Writes results on standard output, without what a terminal would obey but for bold and faint letters in tables, one line break
+/// at the end.
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
+    print_after("", text)
+}
+
+/// The same after a sequence of ours, which the terminal obeys.
+pub(crate) fn print_after(sequence: &str, text: &str) -> Result<(), Exit> {
+    let text = printable_lines(text.trim_end_matches('\n'));
+    let text = highlighted(&text, terminal::has_colours());
     let mut out = io::stdout().lock();
-    let written = write!(out, "{}", text.trim_end_matches('\n'))
-        .and_then(|()| writeln!(out))
-        .and_then(|()| out.flush());
+    let written = writeln!(out, "{sequence}{text}").and_then(|()| out.flush());
     written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Exit::Closed,
         _ => Exit::failed(format!("cannot write to standard output: {error}")),

@@ -20,6 +20,7 @@ mod results;
 mod schemes;
 mod terminal;
 mod trace;
+mod usage;
 // Its tests compare it with `network`.
 #[cfg(all(test, feature = "network"))]
 #[allow(dead_code)]
@@ -87,7 +88,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse_from(network::arguments()).command {
+    let arguments = network::arguments();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage::report(&error, &arguments),
+    };
+    let result = match cli.command {
         Command::Compare(args) => compare::run(*args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Check(args) => check::run(&args),

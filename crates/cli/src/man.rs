@@ -1,6 +1,6 @@
 //! `cellcc man`.
 
-use crate::exit::{Exit, print};
+use crate::exit::{Exit, print, write_file};
 use clap::CommandFactory;
 use std::path::PathBuf;
 
@@ -14,9 +14,19 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let command = crate::Cli::command();
     match &args.out {
-        Some(folder) => std::fs::create_dir_all(folder)
-            .and_then(|()| clap_mangen::generate_to(command, folder))
-            .map_err(|error| Exit::input(format!("--out {}: {error}", folder.display()))),
+        Some(folder) => {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| Exit::input(format!("--out {}: {error}", folder.display())))?;
+            let made = tempfile::tempdir().map_err(Exit::failed)?;
+            clap_mangen::generate_to(command, made.path()).map_err(Exit::failed)?;
+            for page in std::fs::read_dir(&made).map_err(Exit::failed)?.flatten() {
+                write_file(
+                    &folder.join(page.file_name()),
+                    std::fs::read(page.path()).map_err(Exit::failed)?,
+                )?;
+            }
+            Ok(())
+        }
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(command).render(&mut page).map_err(Exit::failed)?;

@@ -54,13 +54,9 @@ pub(crate) fn results(
     args: &Shown,
 ) -> Result<(), Exit> {
     args.check()?;
-    let Results { info, records } = Results::read(folder.path())?;
-    let report = Report::new(&info.title, &records, &info.baseline);
-    let report = match held_against {
-        HeldAgainst::ByPlan => report,
-        HeldAgainst::Scheme(scheme) => report.against(scheme).map_err(Exit::input)?,
-        HeldAgainst::Results(others, name) => report.against_results(others, name),
-    };
+    let results = Results::read(folder.path())?;
+    let report = report(&results, held_against)?;
+    let Results { info, .. } = &results;
     // A share shows a part of every trace: its report would mislead.
     let files = if info.shard.is_none() { report.files() } else { Vec::new() };
     let write = |name: &str, content: &[u8]| {
@@ -79,10 +75,7 @@ pub(crate) fn results(
         }
     }
     let written = files.last().map(|report| address(&folder.path().join(&report.name)));
-    let (columns, sort, no_intervals) = (args.columns.clone(), args.sort, args.no_intervals);
-    let highlights = terminal::has_colours();
-    let options = TableOptions { columns, sort, no_intervals, highlights };
-    let printed = print(&report.table(format, terminal::width(), &options));
+    let printed = print_table(&report, format, args);
     if !args.quiet {
         match (written, info.shard) {
             (Some(address), _) => tell(&format!("report: {address}")),
@@ -94,6 +87,32 @@ pub(crate) fn results(
         }
     }
     printed
+}
+
+/// Prints the table of results, and makes nothing.
+pub(crate) fn table(
+    results: &Results,
+    format: TableFormat,
+    held_against: HeldAgainst,
+    args: &Shown,
+) -> Result<(), Exit> {
+    args.check()?;
+    print_table(&report(results, held_against)?, format, args)
+}
+
+fn report<'a>(results: &'a Results, held_against: HeldAgainst<'a>) -> Result<Report<'a>, Exit> {
+    let report = Report::new(&results.info.title, &results.records, &results.info.baseline);
+    match held_against {
+        HeldAgainst::ByPlan => Ok(report),
+        HeldAgainst::Scheme(scheme) => report.against(scheme).map_err(Exit::input),
+        HeldAgainst::Results(others, name) => Ok(report.against_results(others, name)),
+    }
+}
+
+fn print_table(report: &Report, format: TableFormat, args: &Shown) -> Result<(), Exit> {
+    let (columns, sort, no_intervals) = (args.columns.clone(), args.sort, args.no_intervals);
+    let options = TableOptions { columns, sort, no_intervals, highlights: true };
+    print(&report.table(format, terminal::width(), &options))
 }
 
 /// Names the runs that failed.

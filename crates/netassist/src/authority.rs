@@ -1,6 +1,6 @@
 //! An authority of one's own: it signs certificates, and writes the folder of each holder.
 
-use crate::write_once::{UNFINISHED, write_once};
+use crate::write_once::write_once;
 use cellcc_netassist_client::certificates::{AUTHORITY, CERTIFICATE, KEY, MAX_PEM_BYTES, roots};
 use cellcc_netassist_client::{CertificateError, Credentials, PeerName, Role, SERVICE_DNS_NAME};
 use cellcc_units::input;
@@ -17,6 +17,8 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 const AUTHORITY_KEY: &str = "authority-key.pem";
+/// What begins the names of folders that are not finished. A process that was killed leaves them, and nobody reads them.
+const UNFINISHED: &str = ".unfinished-";
 
 /// How long certificates hold: a holder's 90 days, as is usual where they are renewed by programs; the authority's ten years.
 const HOLDER_VALIDITY: Duration = Duration::from_secs(90 * 86_400);

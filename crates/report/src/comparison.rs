@@ -2,7 +2,7 @@
 
 use crate::figure::{Key, styles};
 use crate::notes::Notes;
-use crate::tables::column::{COLUMNS, Column, THROUGHPUT, UTILISATION, utilisation};
+use crate::tables::column::{COLUMNS, Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION, utilisation};
 use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, row_name, unlike_settings};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
@@ -261,7 +261,23 @@ impl<'a> Comparison<'a> {
         // A driver's settings are the same for all rows that it runs, but for those of the schemes.
         let runs = self.schemes().flat_map(|row| self.runs_of(row));
         let unlike = unlike_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
-        unlike.into_iter().chain(missing).chain(noted).collect()
+        unlike.into_iter().chain(missing).chain(self.rtts_not_known()).chain(noted).collect()
+    }
+
+    /// Which rows have a shorter mean RTT than their packets waited, which looks like an error.
+    fn rtts_not_known(&self) -> Option<String> {
+        let mean = |row: Row, column: usize| Some(self.average(row, &COLUMNS[column])?.value);
+        let is_shorter = |row: &Row| {
+            mean(*row, RTT_MEAN).zip(mean(*row, QUEUEING_MEAN)).is_some_and(|(rtt, wait)| rtt < wait)
+        };
+        let rows: Vec<String> = self.schemes().filter(is_shorter).map(|row| row.label()).collect();
+        (!rows.is_empty()).then(|| {
+            format!(
+                "{}: the mean RTT is below the mean queueing delay, as the packets that waited longest came last, and their \
+                 RTTs were not known when the run ended.",
+                rows.join(", ")
+            )
+        })
     }
 }
 

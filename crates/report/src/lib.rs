@@ -47,7 +47,8 @@ pub use harm::harm_is_undecided;
 pub use plot::{Named, Plot};
 pub use report::{Report, ReportFile};
 pub use tables::column::TableColumn;
-pub use tables::number::NONE;
+pub use tables::number::{NONE, three_digits};
+pub use tables::text_table::highlighted;
 
 use cellcc_experiment::Record;
 use cellcc_units::instead;
@@ -123,7 +124,7 @@ pub struct TableOptions {
     pub sort: Option<TableColumn>,
     /// Nothing below the averages.
     pub no_intervals: bool,
-    /// The best values in bold and intervals faint, by the sequences of terminals.
+    /// The best values and intervals have marks, for [`highlighted`].
     pub highlights: bool,
 }
 

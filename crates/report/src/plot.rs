@@ -1,6 +1,6 @@
 //! The figure of a paper: its reader chooses what stands on the axes, which schemes, in which order and under which names.
 
-use crate::comparison::{Comparison, Row, View, label_by};
+use crate::comparison::{Comparison, Row, View, distinct, label_by};
 use crate::figure::{Figure, Paper};
 use crate::figures::scatter::scatter;
 use crate::figures::sweep::over_condition;
@@ -152,9 +152,16 @@ impl Plot {
             let pair = key.map(String::as_str).zip(name.as_deref());
             let has = |row: &Row| pair.is_some_and(|pair| varied(row.variation).contains(&pair));
             if !comparison.rows.iter().any(has) {
-                let (name, all) = (name.as_deref().unwrap_or(""), known.join(", "));
-                let problem = format!("--only {of}={name}: no run is of that; varied are {all}");
-                return Err(ReportError::Plot(problem));
+                let name = name.as_deref().unwrap_or("");
+                let there_is = match key {
+                    Some(key) => {
+                        let values = comparison.rows.iter().flat_map(|row| varied(row.variation));
+                        let values = values.filter(|(other, _)| other == key).map(|(_, value)| value);
+                        instead(name, "its values are", &distinct(values).join(", "))
+                    }
+                    None => instead(of, "varied are", &known.join(", ")),
+                };
+                return Err(ReportError::Plot(format!("--only {of}={name}: no run is of that{there_is}")));
             }
             // The limit's row has no variation where it is the same under all.
             let rows = comparison.rows.iter().copied();

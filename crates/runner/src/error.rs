@@ -2,6 +2,7 @@
 
 use crate::Shard;
 use crate::files::folder::Folder;
+use cellcc_units::printable;
 use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
@@ -140,7 +141,7 @@ impl RunnerError {
     pub(crate) fn damaged(path: PathBuf, problem: String, folder: &Folder, shard: Option<Shard>) -> Self {
         let shard = shard.map(|shard| format!(" --shard {shard}")).unwrap_or_default();
         let remedy = format!("cellcc compare --resume --out {}{shard}", folder.path().display());
-        Self::Damaged { path, problem: printable(&problem), remedy }
+        Self::Damaged { path, problem: bounded(&problem), remedy }
     }
 
     /// What cannot be written before the first run is the folder's fault, not that of a disk filling up.
@@ -157,9 +158,9 @@ impl RunnerError {
     }
 }
 
-/// A text from a file, as a message may have it: in one line, of bounded length, without what a terminal would obey.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).take(1_000).collect()
+/// A text from a file, as a message may have it: in one line of bounded length.
+pub(crate) fn bounded(text: &str) -> String {
+    printable(text).chars().take(1_000).collect()
 }
 
 /// The error and its causes in one line, without those that it has in its own text.

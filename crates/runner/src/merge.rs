@@ -1,6 +1,6 @@
 //! Joins the folders of all shares of a plan into the folder that one run of the whole plan would have left.
 
-use crate::error::printable;
+use crate::error::bounded;
 use crate::files::folder::{self, Folder};
 use crate::files::info::{Failure, Part, RunInfo, State, plan_sha256};
 use crate::files::inspection::inspect;
@@ -92,7 +92,7 @@ impl Share {
         let Some(part) = info.part.clone() else {
             let problem = format!(
                 "this share was made by cellcc {}, which shared plans out otherwise: merge its shares with that build",
-                printable(&info.version)
+                bounded(&info.version)
             );
             return Err(RunnerError::Shards { folder: path.into(), problem });
         };
@@ -122,9 +122,9 @@ fn check_complete(shares: &[Share]) -> Result<(), RunnerError> {
                 format!(
                     "this share was made by cellcc {}, and {} by {}; results of two builds are not mixed: run one of them \
                      again with the build of the other",
-                    printable(&share.info.version),
+                    bounded(&share.info.version),
                     first.folder.path().display(),
-                    printable(&first.info.version)
+                    bounded(&first.info.version)
                 ),
             );
         }

@@ -15,6 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub trait Progress: Sync {
     /// The runs begin: `finished` of `runs` were there from an earlier part.
     fn begin(&self, _runs: usize, _finished: usize) {}
+    /// The runs to come, by their labels, and what each takes, in any unit.
+    fn expects(&self, _expected: &mut dyn Iterator<Item = (String, f64)>) {}
     /// A run under way in virtual time has done this share of its time.
     fn advanced(&self, _label: &str, _share: f64) {}
     /// A run is finished.
@@ -71,6 +73,10 @@ impl<K: Keep> Pool<'_, K> {
     pub(crate) fn run(&self, jobs: NonZeroUsize) -> Ended {
         let (alone, together): (Vec<usize>, Vec<usize>) = (0..self.runs.len())
             .partition(|&position| self.driver.is_real_time(&self.runs[position].scenario));
+        let to_come = self.runs.iter().filter(|run| !self.kept.has(run.id));
+        let mut expected =
+            to_come.map(|run| (run.label(), self.driver.expected_time(&run.scenario).as_secs_f64()));
+        self.progress.expects(&mut expected);
         let ended = Mutex::new(Ended::default());
         let work = Work { positions: &together, next: AtomicUsize::new(0), ended: &ended };
         std::thread::scope(|scope| {

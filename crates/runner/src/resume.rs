@@ -1,6 +1,6 @@
 //! What an earlier part of the same plan has finished.
 
-use crate::error::printable;
+use crate::error::bounded;
 use crate::files::folder::Folder;
 use crate::files::info::{RunInfo, State};
 use crate::files::inspection::{inspect, reported};
@@ -65,10 +65,10 @@ fn of_finished_plan(folder: &Folder) -> Result<Vec<String>, RunnerError> {
 }
 
 fn at(path: &Path, problem: &str) -> String {
-    format!("{}: {}", path.display(), printable(problem))
+    format!("{}: {}", path.display(), bounded(problem))
 }
 
 fn other_build(folder: &Folder, theirs: &str, ours: &str) -> RunnerError {
-    let (theirs, ours) = (printable(theirs), ours.into());
+    let (theirs, ours) = (bounded(theirs), ours.into());
     RunnerError::OtherBuild { folder: folder.path().into(), theirs, ours }
 }

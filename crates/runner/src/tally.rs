@@ -13,12 +13,20 @@ pub struct Tally {
     pub failed: usize,
     /// The share of each run under way that is done, by its label.
     under_way: BTreeMap<String, f64>,
+    /// What each run to come takes, by its label, in any unit, and how much of that has ended.
+    expected: BTreeMap<String, f64>,
+    ended_of_expected: f64,
 }
 
 impl Tally {
     /// The runs begin: `finished` of `runs` were there from an earlier part.
     pub fn begin(&mut self, runs: usize, finished: usize) {
         *self = Self { runs, ended: finished, ..Self::default() };
+    }
+
+    /// What the runs to come take, by their labels.
+    pub fn expects(&mut self, expected: impl Iterator<Item = (String, f64)>) {
+        self.expected = expected.collect();
     }
 
     /// A run under way has done this share of its time. One run on a fast link may take hours.
@@ -33,12 +41,60 @@ impl Tally {
     /// A run has ended.
     pub fn ended(&mut self, label: &str, failed: bool) {
         self.under_way.remove(label);
+        self.ended_of_expected += self.expected.get(label).unwrap_or(&0.0);
         self.ended += 1;
         self.failed += usize::from(failed);
+    }
+
+    /// The share of all runs that is done, each with the weight of what it takes: those that were there before have the mean.
+    pub fn share(&self) -> f64 {
+        let all: f64 = self.expected.values().sum();
+        if all <= 0.0 {
+            return self.done() / self.runs.max(1) as f64;
+        }
+        let weight = |(label, share): (&String, &f64)| share * self.expected.get(label).unwrap_or(&0.0);
+        let done = self.ended_of_expected + self.under_way.iter().map(weight).sum::<f64>();
+        let to_come = self.expected.len() as f64 / self.runs.max(1) as f64;
+        1.0 - to_come * (1.0 - done / all)
+    }
+
+    /// What is under way, in words: one run, and how many others.
+    pub fn now(&self) -> Option<String> {
+        let first = self.under_way.keys().next()?;
+        match self.under_way.len() - 1 {
+            0 => Some(first.clone()),
+            others => Some(format!("{first}, and {others} more")),
+        }
     }
 
     /// How many runs are done, parts of those under way included.
     pub fn done(&self) -> f64 {
         self.ended as f64 + self.under_way.values().sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A minute was left, then two: the first runs took longer than the rest.
+    #[test]
+    fn runs_count_by_what_they_take() {
+        let mut tally = Tally::default();
+        tally.begin(5, 1);
+        tally.expects(
+            [("long", 7.0), ("a", 1.0), ("b", 1.0), ("c", 1.0)]
+                .map(|(name, takes)| (name.into(), takes))
+                .into_iter(),
+        );
+        assert!((tally.share() - 0.2).abs() < 1e-9);
+        tally.advanced("long", 0.5);
+        tally.advanced("a", 1.0);
+        assert!((tally.share() - (0.2 + 0.8 * 0.45)).abs() < 1e-9);
+        assert_eq!(tally.now().as_deref(), Some("a, and 1 more"));
+        tally.ended("a", false);
+        assert_eq!(tally.now().as_deref(), Some("long"));
+        ["long", "b", "c"].into_iter().for_each(|name| tally.ended(name, false));
+        assert!((tally.share() - 1.0).abs() < 1e-9 && tally.now().is_none());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::server::http_certificate::ByProtocol;
 use crate::{ALPN, TransferError};
+use cellcc_units::output::WholeFile;
 use cellcc_units::{Bytes, input};
 use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -17,7 +18,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
-use tempfile::NamedTempFile;
 
 /// The largest PEM file: several times the authorities that an operating system trusts (a quarter of a megabyte).
 const MOST_PEM_BYTES: Bytes = Bytes::new(4_000_000);
@@ -125,9 +125,9 @@ impl Identity {
         if !is_kept() {
             let made = make()?;
             let keep = || {
-                keep_private(folder, &key, &made.signing_key.serialize_pem())?;
+                keep_private(&key, &made.signing_key.serialize_pem())?;
                 // The certificate last: with it, both are there and whole.
-                keep_private(folder, &certificate, &made.cert.pem())
+                keep_private(&certificate, &made.cert.pem())
             };
             keep().map_err(failed)?;
         }
@@ -147,10 +147,8 @@ fn make() -> Result<rcgen::CertifiedKey<rcgen::KeyPair>, TransferError> {
 }
 
 /// Writes a file that only its owner can read, in one step.
-fn keep_private(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map(drop).map_err(|failed| failed.error)
+fn keep_private(path: &Path, text: &str) -> io::Result<()> {
+    WholeFile::private(path)?.fill(|out| out.write_all(text.as_bytes()))
 }
 
 /// The content of a PEM file.

@@ -7,21 +7,17 @@ use crate::TransferError;
 use bytes::Bytes as Data;
 pub(crate) use cellcc_http3::PIECE_BYTES;
 use cellcc_http3::read_piece;
-use std::ffi::OsStr;
+use cellcc_units::output::{self, WholeFile};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tempfile::NamedTempFile;
 
 /// Bytes before the data of a piece.
 pub(crate) const PIECE_HEADER_BYTES: usize = 12;
 
 /// Of a folder, a pipe, a device.
 const NOT_A_FILE: &str = "it is not a file";
-
-/// Between these stands what is drawn at random of the name of an incomplete file.
-const TEMPORARY: [&str; 2] = [".cellcc-", ".part"];
 
 /// A file that several streams read or write at once.
 #[derive(Debug, Clone)]
@@ -87,15 +83,13 @@ impl SharedFile {
     }
 }
 
-/// A file with a temporary name until it is complete, `.cellcc-RANDOM.part` next to its final name. Nobody else's file has
-/// that name: it is drawn at random, and created only if nothing has it, not even a symbolic link. Dropping this removes an
-/// incomplete file; a killed process leaves it, but the next transfer draws another name.
+/// A file with another name until it is complete, `.cellcc-NAME.part` next to its final name, or with a number where that is
+/// taken. Dropping this removes an incomplete file; a killed process leaves it.
 #[derive(Debug)]
 pub(crate) struct IncomingFile {
     pub(crate) file: SharedFile,
-    temporary: NamedTempFile,
+    whole: WholeFile,
     target: PathBuf,
-    existing: Existing,
 }
 
 /// What happens to a file that has the final name already.
@@ -110,38 +104,27 @@ pub(crate) enum Existing {
 impl IncomingFile {
     /// Creates a file of this size that is to be `target`.
     pub(crate) fn create(target: &Path, bytes: u64, existing: Existing) -> Result<Self, TransferError> {
-        match (existing, target.symlink_metadata()) {
-            (Existing::Kept, Ok(_)) => return Err(not_written(target, io::ErrorKind::AlreadyExists.into())),
-            // Renaming would replace a device by a file.
-            (Existing::Replaced, Ok(found)) if !found.is_file() && !found.is_symlink() => {
-                return Err(TransferError::Input(format!(
-                    "{} is not a file that could be replaced; choose another name",
-                    target.display()
-                )));
-            }
-            _ => {}
+        // Renaming would replace a device by a file, and pieces come in any order.
+        if existing == Existing::Replaced && output::is_stream(target) {
+            return Err(TransferError::Input(format!(
+                "{} is not a file that could be replaced; choose another name",
+                target.display()
+            )));
         }
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut names = tempfile::Builder::new();
-        names.prefix(TEMPORARY[0]).suffix(TEMPORARY[1]);
-        // As other new files are made: the process' umask says who may read it.
-        let make = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
-        let made = names.make_in(folder.unwrap_or(Path::new(".")), make).and_then(|temporary| {
-            let file = Arc::new(Mutex::new(temporary.as_file().try_clone()?));
-            Ok((file, temporary))
-        });
-        let (file, temporary) = made.map_err(|error| not_written(target, error))?;
+        let made = || {
+            let whole = WholeFile::kept(target)?;
+            let whole = if existing == Existing::Kept { whole.unless_there()? } else { whole };
+            Ok((Arc::new(Mutex::new(whole.as_file().try_clone()?)), whole))
+        };
+        let (file, whole) = made().map_err(|error| not_written(target, error))?;
         let file = SharedFile { file, path: target.into(), bytes };
-        Ok(Self { file, temporary, target: target.into(), existing })
+        Ok(Self { file, whole, target: target.into() })
     }
 
     /// The file is complete: gives it its final name, in one step.
     pub(crate) fn complete(self) -> Result<(), TransferError> {
-        let named = match self.existing {
-            Existing::Replaced => self.temporary.persist(&self.target),
-            Existing::Kept => self.temporary.persist_noclobber(&self.target),
-        };
-        named.map(drop).map_err(|failed| not_written(&self.target, failed.error))
+        // Without waiting for the disk, which is no part of a transfer.
+        self.whole.begin().map(drop).map_err(|error| not_written(&self.target, error))
     }
 }
 
@@ -162,12 +145,6 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, NOT_A_FILE));
     }
     File::open(path)
-}
-
-/// Whether a file of this name is one that has not arrived as a whole.
-pub(crate) fn is_incomplete(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.starts_with(TEMPORARY[0].as_bytes()) && name.ends_with(TEMPORARY[1].as_bytes())
 }
 
 #[cfg(test)]

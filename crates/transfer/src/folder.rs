@@ -1,7 +1,8 @@
 //! A server's folder: which names below it are files that clients may have, or add.
 
 use crate::TransferError;
-use crate::files::{is_incomplete, open};
+use crate::files::open;
+use cellcc_units::output;
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
@@ -35,7 +36,7 @@ impl Folder {
         let (Some(file), true) = (relative.file_name(), is_plain) else {
             return Err(refused("write a path below the server's folder, without `..`"));
         };
-        if is_incomplete(file) {
+        if output::is_unfinished(&file.to_string_lossy()) {
             return Err(refused(
                 "files of this form are incomplete ones, which may be deleted; choose another name",
             ));

@@ -1,6 +1,7 @@
 //! The quantities of cellcc as types, each with one text form: [`Time`] and [`Span`] in nanoseconds (`"20ms"`),
-//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The one way to
-//! read a file that a user names is here too: [`input`].
+//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The one
+//! way to read a file that a user names is here as well, [`input`], to write one, [`output`], and to print a name that
+//! somebody else chose, [`printable`].
 //!
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.
@@ -9,7 +10,9 @@ mod bounds;
 mod bytes;
 mod ecn;
 pub mod input;
+pub mod output;
 mod parts;
+mod printable;
 mod queue;
 mod rate;
 mod ratio;
@@ -21,6 +24,7 @@ pub use bounds::{DEEPEST, MOST_TERMS};
 pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use parts::{NotZero, Parts, name_and_parts};
+pub use printable::{printable, printable_lines};
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;

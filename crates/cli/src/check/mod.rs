@@ -9,9 +9,8 @@ use crate::exit::{Exit, print};
 use cellcc_claims::cases::{Case, Finding, Ruling, Subject, check, chosen, junit, ruling, suites};
 use cellcc_experiment::{DEFAULT_DRIVER, NOQ, Plan, PlanFile, Recordings, Support};
 use cellcc_runner::{SeriesDetail, collect};
-use cellcc_units::{Bytes, input};
+use cellcc_units::{Bytes, input, output};
 use cellcc_version::VERSION;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     };
     let command = |finding: &Finding| command(args, finding);
     if let Some(file) = &args.junit {
-        fs::write(file, junit(&findings, &args.subject, command))
+        output::write(file, junit(&findings, &args.subject, command))
             .map_err(|error| Exit::input(format!("--junit {}: {error}", file.display())))?;
     }
     let is_worse = |finding: &&Finding| {
@@ -92,7 +91,8 @@ fn found(
     args: &Args,
 ) -> Result<Vec<Finding>, Exit> {
     let jobs = args.jobs.and_then(|jobs| NonZeroUsize::new(jobs.into())).unwrap_or_else(processors);
-    let stop = stop_on_signal()?;
+    let stop =
+        stop_on_signal(args.subject.starts_with("kernel:") || drivers.iter().any(|name| name == "quic"))?;
     check(cases, subject, drivers, driver, VERSION, |plan| {
         let bar = Bar::new(args.quiet);
         let collected = collect(&plan, driver, jobs, SeriesDetail::Full, &bar, &stop);
@@ -125,13 +125,17 @@ fn command(args: &Args, finding: &Finding) -> String {
     format!("cellcc check {subject} --case {}{driver}", finding.case)
 }
 
-/// A line a condition, and what they come to; `worse`: how many are worse than in the baseline.
+/// What each case says, a line a condition, and what they come to; `worse`: how many are worse than in the baseline.
 fn text(findings: &[Finding], worse: Option<usize>, command: impl Fn(&Finding) -> String) -> String {
     let line = |finding: &Finding| match finding.ruling {
         Ruling::Fail | Ruling::Error => format!("{finding}  {}\n", command(finding)),
         Ruling::Skip | Ruling::Pass => format!("{finding}\n"),
     };
-    let mut text: String = findings.iter().map(line).collect();
+    let mut text = String::new();
+    for of_case in findings.chunk_by(|one, other| one.case == other.case) {
+        text.push_str(&format!("{}: {}\n", of_case[0].case, of_case[0].says));
+        text.extend(of_case.iter().map(line));
+    }
     let mut cases: Vec<&str> = findings.iter().map(|finding| finding.case.as_str()).collect();
     cases.dedup();
     let verdicts: Vec<Ruling> =

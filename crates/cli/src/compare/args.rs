@@ -30,8 +30,8 @@ pub(crate) struct ExecutionArgs {
     /// The output folder [default: the next free one of cellcc-out/001, 002, ...].
     #[arg(long, short, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Finish what was interrupted in --out; with nothing else given, just that.
-    #[arg(long, requires = "out", conflicts_with = "force")]
+    /// Finish what was interrupted in --out [default: the last one of cellcc-out/001, ...]; with nothing else given, just that.
+    #[arg(long, conflicts_with = "force")]
     pub(crate) resume: bool,
     /// Replace results that --out holds already.
     #[arg(long, requires = "out")]

@@ -2,6 +2,7 @@
 
 use crate::exit::tell;
 use cellcc_runner::{Progress, Tally};
+use cellcc_units::printable;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,18 +47,23 @@ impl Bar {
     }
 
     fn ended(&self, label: &str, failed: bool) {
-        let (position, failed) = {
+        self.show(label, |tally| tally.ended(label, failed));
+    }
+
+    /// Takes a change, and shows what is under way; where no run says so, `label`.
+    fn show(&self, label: &str, change: impl FnOnce(&mut Tally)) {
+        let (position, message) = {
             let mut tally = lock(&self.tally);
-            tally.ended(label, failed);
-            (position(&tally), tally.failed)
+            change(&mut tally);
+            let message = match tally.failed {
+                0 => printable(tally.now().as_deref().unwrap_or(label)).into(),
+                failed => format!("{failed} failed"),
+            };
+            ((tally.share() * tally.runs as f64 * PARTS as f64) as u64, message)
         };
-        self.bar.set_message(if failed == 0 { label.to_owned() } else { format!("{failed} failed") });
+        self.bar.set_message(message);
         self.bar.set_position(position);
     }
-}
-
-fn position(tally: &Tally) -> u64 {
-    (tally.done() * PARTS as f64) as u64
 }
 
 /// Lock order: the bar's own lock, then this one.
@@ -75,13 +81,12 @@ impl Progress for Bar {
         self.bar.enable_steady_tick(Duration::from_millis(200));
     }
 
+    fn expects(&self, expected: &mut dyn Iterator<Item = (String, f64)>) {
+        lock(&self.tally).expects(expected);
+    }
+
     fn advanced(&self, label: &str, share: f64) {
-        let position = {
-            let mut tally = lock(&self.tally);
-            tally.advanced(label, share);
-            position(&tally)
-        };
-        self.bar.set_position(position);
+        self.show(label, |tally| tally.advanced(label, share));
     }
 
     fn finished(&self, label: &str) {

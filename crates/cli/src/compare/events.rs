@@ -2,8 +2,8 @@
 
 use crate::exit::Exit;
 use cellcc_experiment::{Recordings, RunId};
+use cellcc_units::output::WholeFile;
 use cellcc_version::VERSION;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ impl Events {
         let problem = Arc::clone(&self.problem);
         Recordings::new(move |scenario, flow| {
             let path = folder.join(format!("{}.flow{flow}.events", RunId::of(scenario, VERSION)));
-            Box::new(EventsFile { file: File::create(&path), path, problem: Arc::clone(&problem) })
+            Box::new(EventsFile::create(path, Arc::clone(&problem)))
         })
     }
 
@@ -48,28 +48,48 @@ impl Events {
     }
 }
 
-/// A file that keeps its problem for [`Events::conclude`].
+/// A file that keeps its problem for [`Events::conclude`], and is there once it is whole, when it is dropped.
 struct EventsFile {
-    file: io::Result<File>,
+    /// None after a problem.
+    file: Option<WholeFile>,
     path: PathBuf,
     problem: Arc<Mutex<Option<String>>>,
 }
 
+impl EventsFile {
+    fn create(path: PathBuf, problem: Arc<Mutex<Option<String>>>) -> Self {
+        let mut this = Self { file: None, path, problem };
+        match WholeFile::named(&this.path) {
+            Ok(file) => this.file = Some(file),
+            Err(error) => this.failed(&error),
+        }
+        this
+    }
+
+    fn failed(&mut self, error: &io::Error) {
+        self.file = None;
+        let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
+        problem.get_or_insert_with(|| {
+            format!("--events: cannot write {}: {error}; the results are whole", self.path.display())
+        });
+    }
+}
+
 impl Write for EventsFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = match &mut self.file {
-            Ok(file) => file.write(bytes),
-            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
-        };
-        written.inspect_err(|error| {
-            let mut problem = self.problem.lock().unwrap_or_else(PoisonError::into_inner);
-            problem.get_or_insert_with(|| {
-                format!("--events: cannot write {}: {error}; the results are whole", self.path.display())
-            });
-        })
+        let Some(file) = &mut self.file else { return Err(io::ErrorKind::Other.into()) };
+        file.write(bytes).inspect_err(|error| self.failed(error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Drop for EventsFile {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.file.take().map(WholeFile::finish) {
+            self.failed(&error);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! A table shown again and again: what the `watch` commands have in common.
 
-use crate::exit::{Exit, print};
+use crate::exit::{Exit, print_after};
 use crate::grid;
 use cellcc_report::TableFormat;
 use cellcc_units::Span;
@@ -38,6 +38,6 @@ impl Repeat {
         objects: &[impl Serialize],
     ) -> Result<(), Exit> {
         let clear = if std::io::stdout().is_terminal() && !self.once { CLEAR } else { "" };
-        print(&format!("{clear}{}", grid::render(self.format, header, rows, objects)?))
+        print_after(clear, &grid::render(self.format, header, rows, objects)?)
     }
 }

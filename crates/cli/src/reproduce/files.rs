@@ -1,10 +1,9 @@
 //! The files of the repository that the command reads and writes.
 
 use super::Args;
-use crate::exit::Exit;
+use crate::exit::{Exit, write_file};
 use cellcc_claims::{Claim, Claims, Figure, Judged, Scale, State, markdown, short_markdown};
 use cellcc_units::{Bytes, input};
-use std::fs;
 use std::path::Path;
 
 /// The files of claims, in the order of pages.
@@ -78,9 +77,9 @@ impl Library {
         }
         let ids: Vec<&str> = self.claims.claims.iter().map(|claim| claim.id.as_str()).collect();
         self.state.keep(&ids);
-        write(Path::new(STATE), &self.state.text())?;
-        write(Path::new(PAGE), &markdown(&self.claims, &self.state))?;
-        write(Path::new(README), &self.with_scorecard(&text(Path::new(README))?)?)
+        write_file(Path::new(STATE), &self.state.text())?;
+        write_file(Path::new(PAGE), &markdown(&self.claims, &self.state))?;
+        write_file(Path::new(README), &self.with_scorecard(&text(Path::new(README))?)?)
     }
 
     /// README with the scorecard of the state.
@@ -104,13 +103,10 @@ pub(super) fn text(path: &Path) -> Result<String, Exit> {
     })
 }
 
-pub(super) fn write(path: &Path, text: &str) -> Result<(), Exit> {
-    fs::write(path, text).map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// So that a claim's new name or note is on the page without its runs. This writes both where `CELLCC_WRITE_DOCS` is set.
     #[test]

@@ -80,7 +80,7 @@ fn execute(args: &Args, sets: &Sets) -> Result<Executed, Exit> {
         scenario: "# The runs of `cellcc reproduce` are those of several Scenarios: run-info.json has the command.\n".into(),
     };
     let bar = Bar::new(args.quiet);
-    let stop = stop_on_signal()?;
+    let stop = stop_on_signal(false)?;
     let outcome = runner.run(sets.plan(), sets.driver(), &bar, &stop);
     bar.clear();
     let outcome = outcome?;

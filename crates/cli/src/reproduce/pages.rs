@@ -1,10 +1,10 @@
 //! The pages whose tables are checked.
 
 use super::Args;
-use super::files::{text, write};
+use super::files::text;
 use super::runs::{FOLDER, Sets};
 use crate::compare;
-use crate::exit::{Exit, print, tell};
+use crate::exit::{Exit, print, tell, write_file};
 use cellcc_claims::page::cell::CellValue;
 use cellcc_claims::page::{Cell, Page, words};
 use cellcc_claims::{Claim, Claims, DataRuns, Judged, Needs, Quantity, Units};
@@ -149,7 +149,7 @@ impl Pages {
 
     /// Writes the pages with what drifted replaced.
     pub(super) fn write(&self) -> Result<(), Exit> {
-        self.pages.iter().try_for_each(|(page, _)| write(Path::new(&page.name), &page.text()))
+        self.pages.iter().try_for_each(|(page, _)| write_file(Path::new(&page.name), page.text()))
     }
 }
 

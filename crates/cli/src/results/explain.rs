@@ -1,6 +1,6 @@
 //! `cellcc explain`: how much of the queueing delay is the link's own, and how much the sender's. What it prints is of `cellcc_report`.
 
-use crate::exit::{Exit, print, tell};
+use crate::exit::{Exit, print, tell, write_file};
 use crate::grid;
 use cellcc_link::{Access, DelayFloor, TraceCache};
 use cellcc_report::{
@@ -122,8 +122,7 @@ fn of_access(parts: &[LinkPart]) -> String {
 /// Writes the figure where one is asked for.
 fn write_figure(args: &Args, figure: impl FnOnce() -> FrontierFigure) -> Result<(), Exit> {
     let Some(path) = &args.figure else { return Ok(()) };
-    std::fs::write(path, Figure::from(&figure()).svg())
-        .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
+    write_file(path, Figure::from(&figure()).svg())?;
     tell(&format!("wrote {}", path.display()));
     Ok(())
 }

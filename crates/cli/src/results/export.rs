@@ -1,6 +1,6 @@
 //! `cellcc export`: runs, time series and curves as one table each, for pandas, Polars and DuckDB.
 
-use crate::exit::{ALL_OF_CELLCC, Exit, tell};
+use crate::exit::{ALL_OF_CELLCC, Exit, tell, write_file};
 use cellcc_report::long_tables;
 use cellcc_runner::Results;
 use std::path::PathBuf;
@@ -36,8 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     for (name, csv) in long_tables(&records) {
         let path = args.out.join(format!("{name}.{ending}"));
         let content = if args.csv { csv.into_bytes() } else { parquet(&csv)? };
-        std::fs::write(&path, content)
-            .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
+        write_file(&path, content)?;
         if !args.quiet {
             tell(&format!("wrote {}", path.display()));
         }

@@ -1,6 +1,6 @@
 //! `cellcc plot`: a figure of stored results, for a paper.
 
-use crate::exit::{ALL_OF_CELLCC, Exit, tell};
+use crate::exit::{ALL_OF_CELLCC, Exit, tell, write_file};
 use cellcc_report::{Length, Named, Paper, Plot, ReportError, TableColumn};
 use cellcc_runner::Results;
 use cellcc_units::{Bytes, input};
@@ -100,8 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         (ReportError::Plot(_), _) => Exit::input(format!("--out {}: {error}", out.display())),
         _ => Exit::failed(error),
     })?;
-    std::fs::write(&out, content)
-        .map_err(|error| Exit::failed(format!("cannot write {}: {error}", out.display())))?;
+    write_file(&out, content)?;
     if !args.quiet {
         tell(&format!("wrote {}", out.display()));
     }

@@ -38,8 +38,10 @@ const PRINTED_BYTES: usize = 1 << 16;
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
-    let file =
-        input::open(&args.file).map_err(|error| Exit::input(format!("{}: {error}", args.file.display())))?;
+    if args.file.is_dir() {
+        return Err(named(&"is a folder; name an event log in it, such as RUN.flow0.events"));
+    }
+    let file = input::open(&args.file).map_err(|error| named(&error))?;
     let mut log = EventLog::new(BufReader::new(file)).map_err(|error| named(&error))?;
     if args.dump {
         return dump(&mut log, &named);

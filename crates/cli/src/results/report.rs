@@ -1,10 +1,11 @@
 //! `cellcc report`: table, figures and report again, from a folder of results.
 
-use crate::exit::Exit;
+use crate::exit::{Exit, tell};
 use crate::grid;
 use crate::present::{self, HeldAgainst};
 use cellcc_report::TableFormat;
-use cellcc_runner::{OutputFolder, Results};
+use cellcc_runner::{OutputFolder, Results, RunnerError};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    let folder = OutputFolder::open(&args.folder)?;
     let others = args.against.as_deref().map(Results::read).transpose()?;
     let name = args.against.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let held_against = match (&others, &args.baseline) {
@@ -34,5 +34,20 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         (None, Some(scheme)) => HeldAgainst::Scheme(scheme),
         (None, None) => HeldAgainst::ByPlan,
     };
-    present::results(&folder, args.format, held_against, &args.shown)
+    let (path, why) = match OutputFolder::open(&args.folder) {
+        Ok(folder) => return present::results(&folder, args.format, held_against, &args.shown),
+        Err(RunnerError::Unwritable { path, source }) => (path, source),
+        Err(error) => return Err(error.into()),
+    };
+    // An archive, or somebody else's folder: what it holds can be read all the same.
+    present::table(&Results::read(&args.folder)?, args.format, held_against, &args.shown)?;
+    let alone =
+        format!("the table alone, no figures and no report: cannot write to {}: {why}", path.display());
+    match why.kind() {
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied if !args.shown.png => {
+            tell(&format!("{alone}; a copy of the folder gets them"));
+            Ok(())
+        }
+        _ => Err(Exit::failed(alone)),
+    }
 }

@@ -5,7 +5,7 @@ use crate::conditions;
 use crate::exit::{Exit, print};
 use cellcc_experiment::Driver;
 use cellcc_runner::{Request, SeriesDetail, Shard};
-use cellcc_units::Span;
+use cellcc_units::{Span, printable};
 use cellcc_version::VERSION;
 use std::path::{Path, PathBuf};
 
@@ -45,6 +45,17 @@ struct ExecutionArgs {
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let Args { execution, .. } = args;
+    let program = std::env::current_exe().map_err(Exit::failed)?;
+    for (what, path) in [("--out", &execution.out), ("the program's own path", &program)] {
+        let text = path.display().to_string();
+        if text.contains(char::is_control) {
+            // A comment of the script ends with its line, and what follows would be a command.
+            return Err(Exit::input(format!(
+                "{what}: {} has control characters, which a script cannot hold; choose another folder",
+                printable(&text)
+            )));
+        }
+    }
     execution.series.parse::<SeriesDetail>().map_err(|error| Exit::input(format!("--series: {error}")))?;
     let request = compare::with(Request::read(&args.plan)?, &args.conditions)?;
     request.check()?;
@@ -55,7 +66,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         Some(tasks) => tasks as usize,
         None => Shard::count_for(&expected, TASK * u64::from(execution.jobs)).min(MOST_TASKS),
     };
-    let program = std::env::current_exe().map_err(Exit::failed)?;
     let scenario = request.scenario_toml().map_err(Exit::failed)?;
     print(&script(&program, &scenario, plan.runs.len(), tasks, execution))
 }

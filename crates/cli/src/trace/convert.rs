@@ -4,9 +4,10 @@ use crate::exit::Exit;
 use cellcc_link::{Capacity, trace};
 use cellcc_runner::traces;
 use cellcc_units::Span;
+use cellcc_units::output::WholeFile;
 use flate2::write::GzEncoder;
 use liblzma::write::XzEncoder;
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -65,27 +66,21 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
         }
         _ => Exit::input(format!("cannot write {}: {error}", args.to.display())),
     };
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .create_new(!args.force)
-        .truncate(true)
-        .open(&args.to)
-        .map_err(failed)?;
-    let mut file = BufWriter::new(file);
+    let file = WholeFile::named(&args.to);
+    let file = if args.force { file } else { file.and_then(WholeFile::unless_there) };
     let write = |out: &mut dyn Write| write(&capacity, length, args.bin, &format, out);
-    let written = match compression {
-        Compression::None => write(&mut file),
+    let compressed = |file: &mut BufWriter<&File>| match compression {
+        Compression::None => write(file),
         Compression::Gzip => {
-            let mut encoder = GzEncoder::new(&mut file, flate2::Compression::default());
+            let mut encoder = GzEncoder::new(file, flate2::Compression::default());
             write(&mut encoder).and_then(|()| encoder.finish().map(drop))
         }
         Compression::Xz => {
-            let mut encoder = XzEncoder::new(&mut file, 6);
+            let mut encoder = XzEncoder::new(file, 6);
             write(&mut encoder).and_then(|()| encoder.finish().map(drop))
         }
     };
-    written.and_then(|()| file.flush()).map_err(failed)
+    file.and_then(|file| file.fill(compressed)).map_err(failed)
 }
 
 fn write(

@@ -3,9 +3,9 @@
 use crate::exit::{Exit, print};
 use crate::grid;
 use cellcc_link::{CapacityStats, OUTAGE_BELOW_MBIT_S};
-use cellcc_report::{NONE, TableFormat};
+use cellcc_report::{NONE, TableFormat, three_digits};
 use cellcc_runner::traces;
-use cellcc_units::Span;
+use cellcc_units::{Span, printable};
 use serde::Serialize;
 
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let (header, rows): (Vec<&str>, Vec<Vec<String>>) = if for_people {
         let mut rows: Vec<Vec<String>> = infos.iter().map(rounded).collect();
         if args.format == TableFormat::Table {
-            rows.iter_mut().for_each(|row| row[0] = wrapped(&row[0]));
+            rows.iter_mut().for_each(|row| row[0] = wrapped(&printable(&row[0])));
         }
         (HEADINGS.to_vec(), rows)
     } else {
@@ -100,7 +100,6 @@ fn wrapped(name: &str) -> String {
 
 fn rounded(info: &Info) -> Vec<String> {
     let stats = &info.stats;
-    let one = |value: f64| if value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") };
     let (sizes, gaps) = match &stats.bursts {
         None => (NONE.into(), NONE.into()),
         Some(bursts) => (
@@ -113,14 +112,14 @@ fn rounded(info: &Info) -> Vec<String> {
     };
     vec![
         info.trace.clone(),
-        one(stats.duration_s),
-        one(stats.mean_mbit_s),
-        one(stats.p5_mbit_s),
-        one(stats.p50_mbit_s),
-        one(stats.p95_mbit_s),
-        one(stats.largest_jump_mbit_s),
+        three_digits(stats.duration_s),
+        three_digits(stats.mean_mbit_s),
+        three_digits(stats.p5_mbit_s),
+        three_digits(stats.p50_mbit_s),
+        three_digits(stats.p95_mbit_s),
+        three_digits(stats.largest_jump_mbit_s),
         stats.outage_count.to_string(),
-        one(stats.longest_outage_s),
+        three_digits(stats.longest_outage_s),
         format!("{:.2}", stats.longest_gap_s),
         sizes,
         gaps,

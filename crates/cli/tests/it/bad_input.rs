@@ -169,6 +169,15 @@ fn a_number_without_its_unit_is_refused_by_flag() {
     ] {
         compare_refused(&[flag, value], &[flag, example]);
     }
+    for (flag, value, meant) in [
+        ("--rtt", "20", "20ms"),
+        ("--duration", "5m", "5min"),
+        ("--duration", "60", "60s"),
+        ("--loss", "1", "1%"),
+        ("--mss", "1448", "1448B"),
+    ] {
+        compare_refused(&[flag, value], &[&format!("did you mean `{meant}`? `{value}` is not")]);
+    }
     compare_refused(&["--traces", "rate=100"], &["rate", "Mbit/s"]);
 }
 
@@ -388,6 +397,28 @@ fn an_output_folder_that_cannot_be_written_is_refused() {
     // Nobody creates folders there, not even root.
     #[cfg(target_os = "linux")]
     refused_in(folder.path(), &small(&["--out", "/proc/cellcc"]), &["/proc/cellcc", "--out"]);
+}
+
+#[test]
+fn a_list_written_with_spaces_is_refused_with_its_commas() {
+    compare_refused(
+        &["--traces", "3g", "--schemes", "cubic", "bbr", "vegas", "--rtt", "20ms"],
+        &["--schemes takes a list with commas between its parts: --schemes cubic,bbr,vegas"],
+    );
+    compare_refused(&["-s", "cubic", "bbr"], &["-s cubic,bbr"]);
+    compare_refused(&["--rtt", "20ms", "bbr"], &["unexpected argument 'bbr' found"]);
+}
+
+/// Which of them was left to the reader.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_argument_that_is_not_utf_8_is_named() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.mbps");
+    let refused = cellcc(folder.path()).args(["trace", "info", "a.mbps"]).arg(name).assert().code(2);
+    let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert_eq!(message, "error: the argument \"caf\\xE9.mbps\" is not UTF-8; rename the file\n");
 }
 
 /// A process whose files may not grow beyond some blocks of 512 or 1024 bytes fails to write as on a full disk.

@@ -15,6 +15,7 @@ mod l4s;
 #[cfg(target_os = "linux")]
 mod mahimahi;
 mod output_folder;
+mod printed_names;
 mod replay;
 mod reproduce;
 mod results;
@@ -22,3 +23,4 @@ mod statements;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
 mod view;
+mod writers;

@@ -5,8 +5,8 @@ use super::lines::{Lines, milli, write_out};
 use super::{LogEvent, LogSpec};
 use crate::error::EmuError;
 use cellcc_link::Capacity;
+use cellcc_units::output::WholeFile;
 use cellcc_units::{Span, Time};
-use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
 use std::path::PathBuf;
@@ -56,7 +56,8 @@ impl LogSink {
     /// # Errors
     /// Where the file cannot be written.
     pub fn create(spec: &LogSpec, capacity: Arc<Capacity>, started: SystemTime) -> Result<Self, EmuError> {
-        let file = File::create(&spec.path).map_err(EmuError::system(writing(&spec.path)))?;
+        let file = WholeFile::named(&spec.path).and_then(WholeFile::begin);
+        let file = file.map_err(EmuError::system(writing(&spec.path)))?;
         Self::to(Box::new(file), spec, capacity, started)
     }
 

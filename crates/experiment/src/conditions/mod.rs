@@ -221,7 +221,10 @@ impl Condition {
     /// # Errors
     /// What is wrong with the text, and what is right. Ranges are left to [`check`], which sees Scenario files, too.
     pub fn value(&self, text: &str) -> Result<Value, String> {
-        (self.takes.read)(text)
+        (self.takes.read)(text).map_err(|problem| match self.takes.meant(text) {
+            Some(meant) => format!("did you mean `{meant}`? {problem}"),
+            None => problem,
+        })
     }
 
     /// Its range, as `command` has it.

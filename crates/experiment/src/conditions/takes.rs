@@ -1,7 +1,7 @@
 //! What conditions take.
 
 use cellcc_control::split_list;
-use cellcc_units::{Bytes, QueueLimit, Ratio, Span};
+use cellcc_units::{Bytes, QueueLimit, Ratio, Span, split_number};
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
@@ -84,6 +84,18 @@ pub(super) const fn count(range: &'static str) -> Takes {
 }
 
 impl Takes {
+    /// What was probably meant by a number without its unit, which is that of the example, or by `5m`.
+    pub(super) fn meant(&self, text: &str) -> Option<String> {
+        let (_, example) = self.range.split_once(", such as ")?;
+        let more = match (split_number(text)?.1, self.name) {
+            ("", _) => split_number(example)?.1,
+            ("m", "TIME") => "in",
+            _ => return None,
+        };
+        let meant = format!("{}{more}", text.trim());
+        (self.fits)(self.range, &meant).then_some(meant)
+    }
+
     /// A value as a person would write it, where that reads back as the same.
     pub fn natural(&self, text: &str) -> Option<String> {
         match self.name {

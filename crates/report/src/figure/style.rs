@@ -4,14 +4,19 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The colours of Okabe and Ito ("Color Universal Design", 2008) that are strong enough for lines on white and on
-/// black. Their black is the limit's, their yellow is too pale for lines.
-const COLOURS: [(u8, u8, u8); 6] = [
+/// black, and four more, chosen so that no two look alike to colour-blind readers: a search over the colours that are as strong for
+/// the largest least distance, as the tests measure it. Okabe and Ito's black is the limit's, their yellow is too pale for lines.
+const COLOURS: [(u8, u8, u8); 10] = [
     (0x00, 0x72, 0xb2),
     (0xd5, 0x5e, 0x00),
     (0x00, 0x9e, 0x73),
     (0xcc, 0x79, 0xa7),
     (0xe6, 0x9f, 0x00),
     (0x56, 0xb4, 0xe9),
+    (0x78, 0x5a, 0x3c),
+    (0x87, 0x00, 0xff),
+    (0xb4, 0x2d, 0x87),
+    (0x96, 0x78, 0xff),
 ];
 
 /// Corners of the markers, in units of their radius, y downwards; a circle has none. The last one, a star, is the reference's.
@@ -50,7 +55,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// The first, the second and so on: six colours, and then the same ones with other marks.
+    /// The first, the second and so on: ten colours, and then the same ones with other marks.
     pub fn nth(index: usize) -> Self {
         Self::of(index, index)
     }
@@ -102,7 +107,7 @@ impl Style {
     }
 }
 
-/// The styles of lines, by the family of each, `None` for the reference: up to six lines differ in colour; of more, the lines
+/// The styles of lines, by the family of each, `None` for the reference: up to ten lines differ in colour; of more, the lines
 /// of a family share one. Lines of one colour differ in their marks.
 pub(crate) fn styles<'a>(families: &[Option<&'a str>]) -> Vec<Style> {
     let is_many = families.iter().flatten().count() > COLOURS.len();
@@ -153,15 +158,87 @@ mod tests {
         assert!(all_differ(&styles(&families)));
     }
 
-    /// Twenty schemes had six colours in the order of their names, so that a colour meant nothing.
+    /// Twenty schemes had few colours in the order of their names, so that a colour meant nothing.
     #[test]
     fn of_many_lines_those_of_a_family_share_a_colour() {
-        let families =
-            ["reminis", "reminis", "cubic", "bbr", "reminis", "verus", "verus", "reminis"].map(Some);
-        let styles = styles(&families);
+        let families = [
+            "reminis", "reminis", "cubic", "bbr", "reminis", "verus", "verus", "reminis", "tide", "tide",
+            "tide",
+        ];
+        let styles = styles(&families.map(Some));
         assert!(all_differ(&styles));
         assert_eq!((styles[0].colour, styles[5].colour), (styles[7].colour, styles[6].colour));
         assert_ne!(styles[2].colour, styles[3].colour);
+    }
+
+    /// The quick start's seven schemes had six colours: the first and the last shared theirs.
+    #[test]
+    fn ten_schemes_have_ten_colours_that_everybody_tells_apart() {
+        let linear = |(red, green, blue): (u8, u8, u8)| {
+            [red, green, blue].map(|part| match f64::from(part) / 255.0 {
+                part if part <= 0.04045 => part / 12.92,
+                part => libm::pow((part + 0.055) / 1.055, 2.4),
+            })
+        };
+        let times = |matrix: [[f64; 3]; 3], colour: [f64; 3]| {
+            matrix.map(|row| row.iter().zip(colour).map(|(one, other)| one * other).sum::<f64>())
+        };
+        // All colours, and without red, green or blue cones (Machado and others, IEEE TVCG 15(6), 2009, severity 1).
+        let views = [
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [
+                [0.152286, 1.052583, -0.204868],
+                [0.114503, 0.786281, 0.099216],
+                [-0.003882, -0.048116, 1.051998],
+            ],
+            [
+                [0.367322, 0.860646, -0.227968],
+                [0.280085, 0.672501, 0.047413],
+                [-0.011820, 0.042940, 0.968881],
+            ],
+            [
+                [1.255528, -0.076749, -0.178779],
+                [-0.078411, 0.930809, 0.147602],
+                [0.004733, 0.691367, 0.303900],
+            ],
+        ];
+        // OKLab (Ottosson, 2020): equal distances look alike.
+        let oklab = |colour: [f64; 3]| {
+            let cones = times(
+                [
+                    [0.4122214708, 0.5363325363, 0.0514459929],
+                    [0.2119034982, 0.6806995451, 0.1073969566],
+                    [0.0883024619, 0.2817188376, 0.6299787005],
+                ],
+                colour.map(|part| part.clamp(0.0, 1.0)),
+            );
+            times(
+                [
+                    [0.2104542553, 0.7936177850, -0.0040720468],
+                    [1.9779984951, -2.4285922050, 0.4505937099],
+                    [0.0259040371, 0.7827717662, -0.8086757660],
+                ],
+                cones.map(libm::cbrt),
+            )
+        };
+        let luminance = |colour| times([[0.2126, 0.7152, 0.0722]; 3], linear(colour))[0] + 0.05;
+        let (white, dark) = (luminance((255, 255, 255)), luminance((0x15, 0x18, 0x1b)));
+        for (at, colour) in COLOURS.into_iter().enumerate() {
+            assert_eq!(Style::nth(at).colour, Some(colour));
+            // WCAG's contrast. Okabe and Ito's orange, the palest, has 2.2 on white.
+            let contrasts = [white / luminance(colour), luminance(colour) / dark];
+            assert!(contrasts.iter().all(|contrast| *contrast >= 2.2), "{colour:02x?}: {contrasts:?}");
+            for other in &COLOURS[..at] {
+                for view in views {
+                    let [one, other] = [colour, *other].map(|colour| oklab(times(view, linear(colour))));
+                    let apart = libm::sqrt(
+                        (0..3).map(|axis| (one[axis] - other[axis]) * (one[axis] - other[axis])).sum(),
+                    );
+                    // Okabe and Ito's green and purple, without red cones, are 0.076 apart.
+                    assert!(apart >= 0.076, "{colour:02x?} {other:?}: {apart}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -102,14 +102,16 @@ fn file_stem(text: &str) -> String {
     }
     let digest = Sha256::digest(text.as_bytes());
     let hash: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    let kept = slug[..LONGEST_NAME - hash.len() - 1].trim_end_matches('-');
+    let mut ends = (0..=LONGEST_NAME - hash.len() - 1).rev();
+    let end = ends.find(|end| slug.is_char_boundary(*end)).unwrap_or(0);
+    let kept = slug[..end].trim_end_matches('-');
     format!("{kept}-{hash}")
 }
 
-/// Lower-case letters, digits and single hyphens, all of them ASCII.
+/// Lower-case letters and digits, of whatever language, and single hyphens.
 fn slug(text: &str) -> String {
     let hyphens: String =
-        text.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        text.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
     hyphens.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
@@ -120,6 +122,9 @@ mod tests {
     #[test]
     fn a_figures_name_is_safe_as_a_files_name() {
         assert_eq!(file_stem("time-series ../A b/rate=1Mbit"), "time-series-a-b-rate-1mbit");
+        // It was `time-series-mlaut`.
+        assert_eq!(file_stem("time-series Ümlaut 中\u{1b}"), "time-series-ümlaut-中");
+        assert!(file_stem(&"ü".repeat(200)).len() <= LONGEST_NAME);
     }
 
     #[test]

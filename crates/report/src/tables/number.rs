@@ -4,7 +4,7 @@
 pub const NONE: &str = "–";
 
 /// `value` with three significant digits and no exponent: `0.812`, `45.3`, `1230`.
-pub(crate) fn three_digits(value: f64) -> String {
+pub fn three_digits(value: f64) -> String {
     if !value.is_finite() {
         return NONE.into();
     }

@@ -11,7 +11,7 @@ use crate::tables::number::{NONE, three_digits};
 use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
 use cellcc_experiment::{BROWSER, Offset, Record};
 use cellcc_statistics::FEWEST;
-use cellcc_units::Span;
+use cellcc_units::{Span, printable, printable_lines};
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets,
 };
@@ -77,11 +77,12 @@ pub(crate) fn summary(
     if !footnotes.is_empty() {
         parts.push(footnotes.iter().map(|note| format!("{item}{}\n", said(note, style))).collect());
     }
-    highlighted(&parts.join("\n"), options.highlights)
+    let text = parts.join("\n");
+    if options.highlights { text } else { highlighted(&text, false) }
 }
 
-/// The text with its marks as a terminal's bold and faint letters, or without them.
-fn highlighted(text: &str, is_terminal: bool) -> String {
+/// A table's text with its marks as a terminal's bold and faint letters, or without them.
+pub fn highlighted(text: &str, is_terminal: bool) -> String {
     let sequences = if is_terminal { ["\x1b[1m", "\x1b[2m", "\x1b[0m"] } else { [""; 3] };
     let marks = [BEST, DIM, PLAIN].into_iter().zip(sequences);
     marks.fold(text.to_owned(), |text, (mark, sequence)| text.replace(mark, sequence))
@@ -150,8 +151,8 @@ fn no_spread(comparison: &Comparison) -> &'static str {
 /// users copy names and addresses from here.
 pub(crate) fn plain(header: &[&str], rows: &[Vec<String>], style: Style) -> String {
     let mut table = new_table(style);
-    table.set_header(header.iter().map(|title| cell(title, style)));
-    table.add_rows(rows.iter().map(|row| row.iter().map(|text| cell(text, style)).collect::<Vec<_>>()));
+    table.set_header(header.iter().map(|title| lines(title, style)));
+    table.add_rows(rows.iter().map(|row| row.iter().map(|text| lines(text, style)).collect::<Vec<_>>()));
     let of_numbers = |column: usize| rows.iter().all(|row| is_number(&row[column]));
     for (at, column) in table.column_iter_mut().enumerate().filter(|(at, _)| *at == 0 || !of_numbers(*at)) {
         let cells = rows.iter().map(|row| row[at].as_str()).chain([header[at]]);
@@ -180,10 +181,10 @@ pub(crate) fn drawn(grid: &Grid, style: Style) -> String {
 fn split(grid: &Grid, width: usize) -> Vec<(Range<usize>, usize)> {
     let of_key = |key: usize| {
         let texts = grid.rows.iter().map(|row| &row.of[key]).chain([&grid.of[key]]);
-        texts.map(|text| text.chars().count()).max().unwrap_or(0) + 2
+        texts.map(|text| printable(text).chars().count()).max().unwrap_or(0) + 2
     };
     let width = width.saturating_sub(NAME_PADDING + (1..grid.of.len()).map(of_key).sum::<usize>());
-    let names = grid.rows.iter().map(|row| longest_part(&row.of[0]));
+    let names = grid.rows.iter().map(|row| longest_part(&printable(&row.of[0])));
     let least_name = names.max().unwrap_or(0).max(grid.of[0].len());
     let widths: Vec<usize> = (0..grid.columns.len()).map(|column| width_of(grid, column)).collect();
     let count = widths.len().max(1);
@@ -212,13 +213,13 @@ fn width_of(grid: &Grid, column: usize) -> usize {
 fn drawn_part(grid: &Grid, columns: Range<usize>, room_for_names: Option<usize>, style: Style) -> String {
     let mut table = new_table(style);
     let titles = grid.columns[columns.clone()].iter().map(|(title, unit)| match (unit.as_str(), style) {
-        ("", _) => cell(title, style),
+        ("", _) => lines(title, style),
         (unit, Style::Terminal(_)) => format!("{title}\n{}", unit.replace(", ", "\n")),
         (unit, Style::Markdown) => format!("{title}, {unit}"),
     });
     table.set_header(grid.of.iter().map(|title| cell(title, style)).chain(titles));
     for row in &grid.rows {
-        let name = room_for_names.map(|room| wrap_name(&row.of[0], room));
+        let name = room_for_names.map(|room| wrap_name(&printable(&row.of[0]), room));
         let name = name.unwrap_or_else(|| cell(&row.of[0], style));
         let cells = row.cells[columns.clone()].iter().map(|value| {
             let best =
@@ -321,22 +322,29 @@ fn finish(mut table: Table, style: Style, is_number: impl Fn(usize) -> bool) -> 
 
 /// A sentence, or several.
 fn said(text: &str, style: Style) -> String {
+    let text = printable_lines(text);
     match style {
-        Style::Terminal(width) => wrap_text(text, width),
-        Style::Markdown => escape_markdown(text),
+        Style::Terminal(width) => wrap_text(&text, width),
+        Style::Markdown => escape_markdown(&text),
     }
 }
 
-/// A name, which the user chose, as the text of a cell.
+/// A name, which somebody else may have chosen, as the text of a cell.
 fn cell(name: &str, style: Style) -> String {
+    lines(&printable(name), style)
+}
+
+/// A text in lines as that of a cell.
+fn lines(text: &str, style: Style) -> String {
+    let text = printable_lines(text);
     match style {
-        Style::Terminal(_) => name.into(),
-        Style::Markdown => escape_markdown(name),
+        Style::Terminal(_) => text.into(),
+        Style::Markdown => escape_markdown(&text),
     }
 }
 
 fn escape_markdown(text: &str) -> String {
     const SPECIAL: [char; 9] = ['|', '<', '>', '*', '_', '`', '[', ']', '\\'];
-    let lines = text.replace(['\n', '\r'], " ");
-    lines.chars().flat_map(|c| SPECIAL.contains(&c).then_some('\\').into_iter().chain([c])).collect()
+    let line = text.replace('\n', " ");
+    line.chars().flat_map(|c| SPECIAL.contains(&c).then_some('\\').into_iter().chain([c])).collect()
 }

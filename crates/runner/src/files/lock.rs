@@ -1,7 +1,7 @@
 //! One writer at a time: a lock on a file in the output folder, which the system releases when its process ends.
 
 use crate::RunnerError;
-use crate::error::printable;
+use crate::error::bounded;
 use crate::files::output::refuse_link;
 use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -59,7 +59,7 @@ fn take_or_holder(file: &mut File) -> io::Result<Option<String>> {
         let mut text = Vec::new();
         file.rewind()?;
         if file.take(4_096).read_to_end(&mut text)? > 0 {
-            return Ok(Some(printable(&String::from_utf8_lossy(&text))));
+            return Ok(Some(bounded(&String::from_utf8_lossy(&text))));
         }
         // The holder has just begun and not yet written its name, or it has just ended.
         thread::sleep(PAUSE);

@@ -5,9 +5,10 @@ use crate::RunnerError;
 use crate::files::folder::Folder;
 use crate::files::lock::Lock;
 use cellcc_experiment::RunId;
+use cellcc_units::output::{self, WholeFile};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// An output folder that no other process writes to while this lives.
 #[derive(Debug)]
@@ -136,40 +137,14 @@ pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Has `fill` write a file under another name first, which replaces `path` once it is on the disk: a reader of `path`
-/// sees all of it or what was there before, also after a full disk or a crash.
+/// Has `fill` write a file of the folder, whole or not at all.
 pub(crate) fn write_whole<E: From<io::Error>>(
     path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+    fill: impl FnOnce(&mut BufWriter<&File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let part = next_to(path);
-    // That of a process that was killed. The name is nobody else's, and no other process writes to the folder now.
-    match fs::remove_file(&part) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
-    }
-    let written = fill_new(&part, fill).and_then(|()| Ok(fs::rename(&part, path)?));
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
-}
-
-fn fill_new<E: From<io::Error>>(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut writer = BufWriter::new(File::create_new(path)?);
-    fill(&mut writer)?;
-    writer.flush()?;
-    writer.get_ref().sync_all()?;
-    Ok(())
-}
-
-/// The name that a file has until it is whole.
-fn next_to(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.cellcc-part"))
+    // That of a process that was killed: no other process writes to the folder now.
+    output::remove_unfinished(path);
+    WholeFile::kept(path)?.fill(fill)
 }
 
 pub(crate) fn remove(path: &Path) -> Result<(), RunnerError> {

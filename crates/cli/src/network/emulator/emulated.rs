@@ -1,6 +1,6 @@
 //! Runs commands behind stages, whatever they came from, and says how well the emulator kept up.
 
-use crate::exit::{Exit, tell};
+use crate::exit::{Exit, tell, write_file};
 use crate::network::transfer::server::{self, ServerLog, ServerOutput};
 use cellcc_emu::commands::{Commands, Left, MOST_COMMANDS};
 use cellcc_emu::device::Backend;
@@ -180,8 +180,7 @@ fn conclude(report: &SelfReport, ends: &Ends, how: &How) -> Result<ExitCode, Exi
     warnings.iter().for_each(|warning| tell(&format!("warning: {warning}")));
     if let Some(path) = &how.self_report {
         let text = serde_json::to_string_pretty(report).map_err(Exit::failed)?;
-        std::fs::write(path, text + "\n")
-            .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
+        write_file(path, text + "\n")?;
     }
     if let Some(failure) = report.log_failures.first() {
         return Err(Exit::failed(failure.clone()));

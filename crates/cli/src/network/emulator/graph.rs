@@ -1,6 +1,6 @@
 //! `cellcc graph`: what a packet log of a link says, in numbers and pictures.
 
-use crate::exit::{Exit, print, tell};
+use crate::exit::{Exit, print, tell, unwritten, write_file};
 use crate::grid;
 use cellcc_emu::log::{self, Bin, DelayRange, Digest};
 use cellcc_report::{Figure, Shape, TableFormat, TimeLine};
@@ -33,16 +33,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let name = args.log.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.strip_suffix(".gz").unwrap_or(&name);
     let stem = stem.strip_suffix(".log").unwrap_or(stem);
-    let cannot =
-        |path: &Path, error: io::Error| Exit::failed(format!("cannot write {}: {error}", path.display()));
-    fs::create_dir_all(&args.out).map_err(|error| cannot(&args.out, error))?;
+    fs::create_dir_all(&args.out).map_err(|error| unwritten(&args.out, &error))?;
     for (ending, content) in [
         ("throughput.svg", throughput_figure(stem, &digest)),
         ("delay.svg", delay_figure(stem, &digest)),
         ("bins.csv", bins(&digest)?),
     ] {
         let path = args.out.join(format!("{stem}-{ending}"));
-        fs::write(&path, content).map_err(|error| cannot(&path, error))?;
+        write_file(&path, content)?;
         tell(&format!("wrote {}", path.display()));
     }
     let summary = Summary::new(&name, &digest);

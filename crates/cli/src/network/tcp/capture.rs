@@ -5,9 +5,9 @@ use crate::exit::{Exit, print, tell};
 use crate::interrupt::on_interrupt;
 use cellcc_control::event_log::StepWriter;
 use cellcc_kernel::{Difference, Pins, Recorder, verify as decide_again};
+use cellcc_units::output::WholeFile;
 use cellcc_units::{Span, input};
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Record {
-    /// Where to write; an existing file is replaced.
+    /// Where to write; an existing file is replaced at the end.
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// How long to record [default: until interrupted].
@@ -39,7 +39,7 @@ pub(crate) struct Verify {
 /// A file that remembers its first error, which an event log does not report.
 #[derive(Clone)]
 struct Watched {
-    file: Arc<Mutex<File>>,
+    file: Arc<Mutex<WholeFile>>,
     error: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -60,7 +60,7 @@ impl Write for Watched {
 pub(super) fn record(args: &Record) -> Result<(), Exit> {
     let named = |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", args.file.display());
     let recorder = Recorder::start(&Pins::new(&args.place.pins))?;
-    let file = File::create(&args.file).map_err(|error| Exit::input(named(&error)))?;
+    let file = WholeFile::named(&args.file).map_err(|error| Exit::input(named(&error)))?;
     let watched = Watched { file: Arc::new(Mutex::new(file)), error: Arc::default() };
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
@@ -77,9 +77,10 @@ pub(super) fn record(args: &Record) -> Result<(), Exit> {
     let mut writer = StepWriter::new(Box::new(watched.clone()), recorder.schemes());
     let recorded = recorder.run(&mut writer, is_over)?;
     drop(writer);
-    if let Some(error) = watched.error.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        return Err(Exit::failed(named(&error)));
-    }
+    let failure = watched.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let file = Arc::into_inner(watched.file).expect("the writer was the only other one");
+    let file = file.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.map_or_else(|| file.finish(), Err).map_err(|error| Exit::failed(named(&error)))?;
     tell(&format!("{} steps in {}", recorded.steps, args.file.display()));
     if recorded.missed > 0 {
         tell(&format!(

@@ -153,13 +153,23 @@ pub(crate) enum Route {
     },
 }
 
+/// Schemes that are not loaded, as every kernel has them: the registry's name, and Linux's.
+const LINUX_HAS: [(&str, &str); 3] = [("cubic", "cubic"), ("newreno", "reno"), ("bbr", "bbr")];
+
 fn read_scheme(text: &str) -> Result<Written, String> {
     let unknown = || {
         let name = text.split('(').next().unwrap_or(text);
         let mut names: Vec<_> = Scheme::ALL.map(Scheme::name).into();
         names.extend(Scheme::ALL.map(Scheme::registry_name));
         names.dedup();
-        format!("there is no such scheme{}", instead(name, "there are", &names.join(", ")))
+        let there_are = instead(name, "there are", &names.join(", "));
+        if let Some((_, own)) = LINUX_HAS.iter().find(|(ours, _)| *ours == name) {
+            return format!("Linux has it as `{own}`, which programs choose without cellcc{there_are}");
+        }
+        match cellcc_schemes::registry().parse(name) {
+            Ok(_) => format!("it runs in user space only, as with `cellcc serve --scheme {name}`{there_are}"),
+            Err(_) => format!("there is no such scheme{there_are}"),
+        }
     };
     Written::read(text).map_err(|error| error.to_string())?.ok_or_else(unknown)
 }

@@ -3,15 +3,15 @@
 use super::Where;
 use crate::exit::{Exit, tell};
 use crate::network::repeat::Repeat;
-use cellcc_kernel::{Pins, Socket, Sockets, Zone};
+use cellcc_kernel::{Pins, Scheme, Socket, Sockets, Zone};
 use cellcc_report::NONE;
 use cellcc_units::Span;
 use serde::Serialize;
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Zones of Reminis: explore (below the target), slow (below, but rising), cut (above)."
-)]
+#[command(after_help = "\
+Target: of Reminis the RTT that each socket aims for, of others the delay that is set (`cellcc tcp status`), as Tide's.
+Zones of Reminis: explore (below the target), slow (below, but rising), cut (above).")]
 pub(crate) struct Watch {
     #[command(flatten)]
     repeat: Repeat,
@@ -54,7 +54,7 @@ pub(super) fn watch(args: &Watch) -> Result<(), Exit> {
     }
     let sockets = Sockets::open()?;
     loop {
-        let objects: Vec<_> = sockets.list()?.iter().map(object).collect();
+        let objects: Vec<_> = sockets.list()?.iter().map(|socket| object(socket, &pins)).collect();
         let rows: Vec<_> = objects.iter().map(row).collect();
         args.repeat.show(&HEADER, &rows, &objects)?;
         if args.repeat.once {
@@ -64,7 +64,7 @@ pub(super) fn watch(args: &Watch) -> Result<(), Exit> {
     }
 }
 
-fn object(socket: &Socket) -> SocketObject {
+fn object(socket: &Socket, pins: &Pins) -> SocketObject {
     let zone = socket.zone.and_then(|zone| match zone {
         Zone::Unknown => None,
         Zone::Explore => Some("explore"),
@@ -76,13 +76,21 @@ fn object(socket: &Socket) -> SocketObject {
         scheme: socket.scheme.name(),
         srtt_ms: socket.srtt.as_millis_f64(),
         min_rtt_ms: socket.min_rtt.map(Span::as_millis_f64),
-        target_ms: socket.target.map(Span::as_millis_f64),
+        target_ms: socket.target.or_else(|| set_target(pins, socket.scheme)).map(Span::as_millis_f64),
         zone,
         cwnd_packets: socket.cwnd,
         outstanding_packets: socket.outstanding,
         pacing_rate_mbit_per_s: socket.pacing_rate.map(|rate| rate.as_bytes_per_sec() as f64 * 8e-6),
         lost_packets: socket.lost,
     }
+}
+
+/// The delay that all sockets of a scheme aim for, where it is a setting.
+fn set_target(pins: &Pins, scheme: Scheme) -> Option<Span> {
+    let settings = pins.settings(scheme).ok()?;
+    let (_, delay) =
+        settings.values().iter().find(|(name, _)| matches!(name.as_ref(), "delay" | "target"))?;
+    delay.parse().ok()
 }
 
 fn row(socket: &SocketObject) -> Vec<String> {

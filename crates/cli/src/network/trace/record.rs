@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a recording has a date")]
 
-use crate::exit::{Exit, tell};
+use crate::exit::{Exit, tell, unwritten};
 use crate::interrupt::on_interrupt;
 use crate::network::process::most_open_files;
 use cellcc_record::wire::PACKET_SIZES;
@@ -10,6 +10,7 @@ use cellcc_record::{
     DEFAULT_PORT, Directions, Ended, Progress, QueueDelay, RecordError, RecordSettings, Recorded, Recording,
     Request, ServeSettings, ServerEvent, Summary, record, serve,
 };
+use cellcc_units::output::WholeFile;
 use cellcc_units::{Bytes, Span};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -267,14 +268,9 @@ fn write(out: &Path, name: &str, date: &str, request: &Request, recorded: &Recor
 
 fn write_file(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<fs::File>) -> std::io::Result<()>,
+    write: impl FnOnce(&mut BufWriter<&fs::File>) -> std::io::Result<()>,
 ) -> Result<(), Exit> {
-    let written = fs::File::create(path).and_then(|file| {
-        let mut file = BufWriter::new(file);
-        write(&mut file)?;
-        file.flush()
-    });
-    written.map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))
+    WholeFile::named(path).and_then(|file| file.fill(write)).map_err(|error| unwritten(path, &error))
 }
 
 fn line(path: &Path, recording: &Recording) -> String {

@@ -15,15 +15,16 @@ mod watch;
 
 pub(crate) use args::Common;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, unwritten};
 use crate::network::advice;
 use crate::network::process::{exit, runtime, signals};
 use crate::network::url::Url;
 use cellcc_experiment::Record;
 use cellcc_transfer::{Direction, Outcome, Payload};
+use cellcc_units::output::WholeFile;
 use cellcc_version::VERSION;
 use display::Display;
-use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -40,14 +41,8 @@ pub(crate) struct Asked {
 /// Transfers, and says how it went.
 pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
     let (mut settings, advice) = args::settings(asked, &common)?;
-    if let Some(path) = &common.shown.record {
-        // Better now than after the transfer.
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(|error| Exit::input(format!("--record: cannot write {}: {error}", path.display())))?;
-    }
+    // Better now than after the transfer.
+    let record = common.shown.record.as_deref().map(RecordFiles::create).transpose()?;
     let mut display = Display::new(&common.shown);
     let runtime = runtime()?;
     settings.advice = runtime.block_on(advice.config())?;
@@ -57,21 +52,33 @@ pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
     });
     display.close();
     let outcome = outcome.map_err(exit)?;
-    if let Some(path) = &common.shown.record {
-        write_record(path, &outcome)?;
+    if let Some(record) = record {
+        record.write(&outcome)?;
     }
     display.end(&outcome)?;
     if outcome.is_interrupted() { Err(Exit::Interrupted) } else { Ok(ExitCode::SUCCESS) }
 }
 
-fn write_record(path: &Path, outcome: &Outcome) -> Result<(), Exit> {
-    let record = Record { version: VERSION.into(), ..outcome.record() };
-    let mut series = path.as_os_str().to_owned();
-    series.push(".series.csv");
-    let text = serde_json::to_string(&record).map_err(Exit::failed)? + "\n";
-    for (path, text) in [(path, text), (Path::new(&series), record.series.to_csv())] {
-        fs::write(path, text)
-            .map_err(|error| Exit::failed(format!("cannot write {}: {error}", path.display())))?;
+/// Where `--record` goes: the Record, and next to it its time series.
+struct RecordFiles([(PathBuf, WholeFile); 2]);
+
+impl RecordFiles {
+    fn create(path: &Path) -> Result<Self, Exit> {
+        let mut series = path.as_os_str().to_owned();
+        series.push(".series.csv");
+        let file = |path: PathBuf| match WholeFile::named(&path) {
+            Ok(file) => Ok((path, file)),
+            Err(error) => Err(Exit::input(format!("--record: cannot write {}: {error}", path.display()))),
+        };
+        Ok(Self([file(path.into())?, file(series.into())?]))
     }
-    Ok(())
+
+    fn write(self, outcome: &Outcome) -> Result<(), Exit> {
+        let record = Record { version: VERSION.into(), ..outcome.record() };
+        let text = serde_json::to_string(&record).map_err(Exit::failed)? + "\n";
+        for ((path, file), text) in self.0.into_iter().zip([text, record.series.to_csv()]) {
+            file.fill(|out| out.write_all(text.as_bytes())).map_err(|error| unwritten(&path, &error))?;
+        }
+        Ok(())
+    }
 }

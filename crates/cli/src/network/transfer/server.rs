@@ -8,8 +8,9 @@
 use crate::exit::{Exit, tell};
 use cellcc_emu::commands::{CommandId, Commands};
 use cellcc_emu::topology::Topology;
+use cellcc_units::output::WholeFile;
 use std::convert::Infallible;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -57,7 +58,7 @@ impl ServerOutput {
                 return Ok((Self { copying: Some(copying) }, Arc::new(writer.into())));
             }
         };
-        let file = File::create(&path).map_err(|error| {
+        let file = WholeFile::named(&path).and_then(WholeFile::begin).map_err(|error| {
             Exit::input(format!("--server-log: cannot write {}: {error}", path.display()))
         })?;
         Ok((Self { copying: None }, Arc::new(file.into())))

@@ -2,6 +2,7 @@
 
 use super::text::{amount, introduction};
 use cellcc_transfer::{Interval, Started};
+use cellcc_units::printable_lines;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -33,7 +34,7 @@ impl Watch {
     }
 
     pub(crate) fn start(&mut self, started: &Started) {
-        self.introduction = introduction(started);
+        self.introduction = printable_lines(&introduction(started)).into();
         self.view.set_message(self.introduction.clone());
         self.view.tick();
     }

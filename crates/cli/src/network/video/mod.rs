@@ -10,7 +10,7 @@ mod session;
 mod site;
 
 use crate::conditions;
-use crate::exit::{Exit, tell};
+use crate::exit::{Exit, tell, unwritten, write_file};
 use crate::free_folder::{first_free, numbered};
 use crate::interrupt::on_interrupt;
 use crate::present::{self, HeldAgainst, Shown};
@@ -198,7 +198,7 @@ fn folder(args: &Args, setup: &Setup) -> Result<PathBuf, Exit> {
     };
     let text = serde_json::to_string(setup).map_err(Exit::failed)?;
     let path = folder.join(SETUP);
-    fs::write(&path, text).map_err(|error| unwritten(&path, &error))?;
+    write_file(&path, text)?;
     Ok(folder)
 }
 
@@ -216,8 +216,4 @@ fn append(path: &Path, run: &Run) -> Result<(), Exit> {
     let mut file =
         OpenOptions::new().create(true).append(true).open(path).map_err(|error| unwritten(path, &error))?;
     file.write_all(line.as_bytes()).map_err(|error| unwritten(path, &error))
-}
-
-fn unwritten(path: &Path, error: &std::io::Error) -> Exit {
-    Exit::failed(format!("cannot write {}: {error}", path.display()))
 }

@@ -1,8 +1,9 @@
 //! The folder that the server shows: a page that measures, and what it plays or loads.
 
-use super::{Setup, What, unwritten};
-use crate::exit::{Exit, tell};
+use super::{Setup, What};
+use crate::exit::{Exit, tell, unwritten, write_file};
 use cellcc_units::Span;
+use cellcc_units::output::WholeFile;
 use std::env;
 use std::fs;
 use std::io;
@@ -32,10 +33,7 @@ pub(crate) fn make(
     clip: Option<&Path>,
     player: Option<&Path>,
 ) -> Result<PathBuf, Exit> {
-    let write = |name: &str, content: &[u8]| {
-        let path = folder.join(name);
-        fs::write(&path, content).map_err(|error| unwritten(&path, &error))
-    };
+    let write = |name: &str, content: &[u8]| write_file(&folder.join(name), content);
     fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
     match setup.what {
         What::Film => {
@@ -88,9 +86,13 @@ fn take(from: &Path, to: &Path) -> Result<(), Exit> {
     match fs::hard_link(from, to) {
         Ok(()) => Ok(()),
         Err(error) if is_there(&error) => Ok(()),
-        Err(_) => fs::copy(from, to)
-            .map(drop)
-            .map_err(|error| Exit::input(format!("cannot read {}: {error}", from.display()))),
+        Err(_) => {
+            let unreadable = |error| Exit::input(format!("cannot read {}: {error}", from.display()));
+            let mut file = fs::File::open(from).map_err(unreadable)?;
+            let copied =
+                WholeFile::kept(to).and_then(|copy| copy.fill(|out| io::copy(&mut file, out).map(drop)));
+            copied.map_err(|error| unwritten(to, &error))
+        }
     }
 }
 

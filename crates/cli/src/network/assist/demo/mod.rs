@@ -13,14 +13,13 @@ mod quic;
 #[cfg_attr(not(all(target_os = "linux", feature = "kernel")), path = "no_tcp.rs")]
 mod tcp;
 
-use crate::exit::{Exit, print, tell};
+use crate::exit::{Exit, print, tell, write_file};
 use crate::free_folder::{first_free, new_folder, numbered};
 use crate::present::address;
 use crate::terminal;
 use cellcc_control::split_list;
 use cellcc_report::TableFormat;
 use cellcc_units::{QueueLimit, Span};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -83,23 +82,23 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
             Transport::Quic => ("QUIC", quic::rounds(&round)?),
             Transport::Tcp => ("TCP", tcp::rounds(&round)?),
         };
-        let gain =
-            assisted.first().and_then(|scheme| cellcc_report::gain(&of_transport, scheme, &unassisted));
-        gains.extend(gain.map(|gain| format!("In {name}, {gain}")));
+        let of_scheme = |scheme: &&str| cellcc_report::gain(&of_transport, scheme, &unassisted);
+        gains.extend(assisted.iter().filter_map(of_scheme).map(|gain| format!("In {name}, {gain}")));
         records.extend(of_transport);
     }
     let lines: Vec<_> =
         records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(Exit::failed)?;
     let report = out.join("report.html");
-    fs::write(out.join("runs.jsonl"), lines.join("\n") + "\n").map_err(Exit::failed)?;
-    fs::write(&report, cellcc_report::html("NetAssist: three users of a cell", &records, None))
-        .map_err(Exit::failed)?;
+    write_file(&out.join("runs.jsonl"), lines.join("\n") + "\n")?;
+    write_file(&report, cellcc_report::html("NetAssist: three users of a cell", &records, None))?;
     let wrapped = |text: &str| cellcc_report::wrapped(text, terminal::width());
     for gain in &gains {
         print(&wrapped(gain))?;
     }
     let table = cellcc_report::table(&records, TableFormat::Table, None, terminal::width());
-    print(&format!("\n{table}\nreport: {}\n{}", address(&report), wrapped(LIVE_PAGE)))?;
+    let users = USERS.map(|(name, _)| name).join(", ");
+    print(&format!("\nEach trace is a user of the cell: {users}.\n\n{table}"))?;
+    print(&format!("report: {}\n{}", address(&report), wrapped(LIVE_PAGE)))?;
     Ok(ExitCode::SUCCESS)
 }
 
