@@ -308,11 +308,10 @@ pub(crate) fn forward_to<E>(start: impl FnOnce() -> Result<Pid, E>) -> Result<(P
     STARTING.store(false, Ordering::SeqCst);
     let signal = CAME_EARLY.swap(0, Ordering::SeqCst);
     if signal != 0 {
-        // SAFETY: no pointers. Where there is no child, the signal is for this process.
-        match &child {
-            Ok(pid) => unsafe { libc::kill(pid.as_raw_pid(), signal) },
-            Err(_) => unsafe { libc::raise(signal) },
-        };
+        // Where there is no child, it is this process's.
+        let to = child.as_ref().map_or(std::process::id().cast_signed(), |pid| pid.as_raw_pid());
+        // SAFETY: no pointers.
+        unsafe { libc::kill(to, signal) };
     }
     Ok((child?, is_taken))
 }
