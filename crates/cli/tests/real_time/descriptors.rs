@@ -11,15 +11,16 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// How many files this process has open.
-fn open_files(process: &Child) -> u64 {
-    fs::read_dir(format!("/proc/{}/fd", process.id())).unwrap().count() as u64
+/// The number that the next file of a process gets: the limit is one of numbers (getrlimit(2)).
+fn next_number(process: &Child) -> u64 {
+    let is_taken = |number: &u64| fs::symlink_metadata(format!("/proc/{}/fd/{number}", process.id())).is_ok();
+    (0..).find(|number| !is_taken(number)).expect("a process has few files open")
 }
 
 /// Lets a process have no more open than it has, or as much as this one.
 fn limit(process: &Child, is_tight: bool) {
     let maximum = getrlimit(Resource::Nofile).maximum;
-    let current = if is_tight { Some(open_files(process)) } else { maximum };
+    let current = if is_tight { Some(next_number(process)) } else { maximum };
     prlimit(Some(Pid::from_child(process)), Resource::Nofile, Rlimit { current, maximum }).unwrap();
 }
 

@@ -39,24 +39,24 @@ pub(crate) struct Http {
     congestion: Congestion,
     folder: Folder,
     port: u16,
-    /// When the log was last told of the limit of an address, and of the process'.
-    told_at: Mutex<[Option<Instant>; 2]>,
+    /// When the log last had a line on the limit of an address, and of the process'.
+    said_at: Mutex<[Option<Instant>; 2]>,
 }
 
 impl Http {
     pub(crate) fn new(folder: Folder, congestion: Congestion, port: u16) -> Arc<Self> {
-        Arc::new(Self { congestion, folder, port, told_at: Mutex::default() })
+        Arc::new(Self { congestion, folder, port, said_at: Mutex::default() })
     }
 
     /// A line for the log on a file that is refused because too many are open.
     fn news(&self, now: Instant, peer: SocketAddr, error: &TransferError) -> Option<String> {
         let is_process = matches!(error, TransferError::File { .. });
-        let mut told_at = self.told_at.lock().unwrap_or_else(PoisonError::into_inner);
-        let told_at = &mut told_at[usize::from(is_process)];
-        if told_at.is_some_and(|at| now < at + NEWS_INTERVAL) {
+        let mut said_at = self.said_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let said_at = &mut said_at[usize::from(is_process)];
+        if said_at.is_some_and(|at| now < at + NEWS_INTERVAL) {
             return None;
         }
-        *told_at = Some(now);
+        *said_at = Some(now);
         let advice = if is_process { "; the limit is that of open files: raise `ulimit -Hn`" } else { "" };
         Some(format!("{peer}: answered 503: {}{advice}", error.reason()))
     }
