@@ -92,7 +92,7 @@ def engine(case: Case) -> float:
     )  # fmt: skip
     taken_s = time.process_time() - before
     # What was delivered, as with the environments: what is still in the queue at the end does not count.
-    runs = [run.record for run in result if run.scheme != "limit"]
+    runs = [run.record for run in result if not run.is_limit]
     bits = sum(run["total"]["throughput_mbit_s"] * 1e6 * case.duration_s for run in runs)
     return bits / (8 * PACKET_BYTES) / taken_s
 

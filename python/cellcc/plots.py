@@ -43,7 +43,7 @@ def timeseries(result: "Result", quantity: str, trace: str | None, ax: Axes | No
     if ax is None:
         _, ax = plt.subplots()
     names = dict(zip(result.table["link"], result.table["trace"], strict=True))
-    runs = [run for run in result if run.scheme != "limit"]
+    runs = [run for run in result if not run.is_limit]
     wanted = trace or (runs[0].trace if runs else "")
     shown = [run for run in runs if wanted in (run.trace, names[run.trace])]
     for index, run in enumerate(shown):

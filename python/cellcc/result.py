@@ -45,6 +45,11 @@ class Run:
         return int(self.record["scenario"]["seed"])
 
     @property
+    def is_limit(self) -> bool:
+        """True of the reference that no scheme beats: `limit`, or the limit of certain flows, such as `limit:sized(1MB)`."""
+        return not self.record["scenario"]["flows"]
+
+    @property
     def metrics(self) -> dict[str, Any]:
         """The scalars of all flows together, with units in the keys."""
         metrics: dict[str, Any] = self.record["total"]

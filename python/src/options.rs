@@ -2,7 +2,7 @@
 
 use crate::error::{InputError, of_request};
 use cellcc_runner::Request;
-use cellcc_units::Span;
+use cellcc_units::{DEEPEST, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::path::Path;
@@ -13,7 +13,7 @@ use toml::{Table, Value};
 pub(crate) fn request(scenario: Option<&Path>, options: &Bound<'_, PyDict>) -> PyResult<Request> {
     let mut given = Table::new();
     for (key, value) in options {
-        given.insert(key.extract()?, value_of(&value)?);
+        given.insert(key.extract()?, value_of(&value, 0)?);
     }
     let checked = || {
         let base = scenario.map_or_else(|| Request::quick_start(&given), Request::read)?;
@@ -23,8 +23,13 @@ pub(crate) fn request(scenario: Option<&Path>, options: &Bound<'_, PyDict>) -> P
     checked().map_err(of_request)
 }
 
-/// A value as a Scenario file has it: a `timedelta` as text with its unit.
-fn value_of(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// A value as a Scenario file has it, in so many others: a `timedelta` as text with its unit.
+fn value_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+    // A list may hold itself.
+    if depth > DEEPEST {
+        return Err(InputError::new_err(format!("no value of a Scenario has more than {DEEPEST} lists in one another")));
+    }
+    let inner = |value: &Bound<'_, PyAny>| value_of(value, depth + 1);
     if value.is_instance_of::<PyString>() {
         return Ok(Value::String(value.extract()?));
     }
@@ -43,11 +48,11 @@ fn value_of(value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::String(Span::from_nanos(nanos).to_string()));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let values = value.try_iter()?.map(|item| value_of(&item?)).collect::<PyResult<_>>()?;
+        let values = value.try_iter()?.map(|item| inner(&item?)).collect::<PyResult<_>>()?;
         return Ok(Value::Array(values));
     }
     if let Ok(table) = value.cast::<PyDict>() {
-        let entries = table.iter().map(|(key, value)| Ok((key.extract::<String>()?, value_of(&value)?)));
+        let entries = table.iter().map(|(key, value)| Ok((key.extract::<String>()?, inner(&value)?)));
         return Ok(Value::Table(entries.collect::<PyResult<_>>()?));
     }
     Err(InputError::new_err(format!(

@@ -24,7 +24,7 @@ def score(schemes: list[str], traces: list[str]) -> dict[str, NDArray[np.float64
             progress=False,
         )  # fmt: skip
         for run in result:
-            if run.scheme == "limit":
+            if run.is_limit:
                 continue
             metrics = run.metrics
             use, loss, p95_ms = metrics["utilisation"], metrics["loss_ratio"] or 0.0, metrics["queueing_delay_p95_ms"]

@@ -79,7 +79,7 @@ impl Needs {
         let mut schemes: Vec<String> = Vec::new();
         for run in self.0.get(data).into_iter().flatten() {
             let scheme: String = run.scheme.chars().filter(|c| !c.is_whitespace()).collect();
-            if scheme != cellcc_experiment::LIMIT && !schemes.contains(&scheme) {
+            if !cellcc_experiment::is_limit(&scheme) && !schemes.contains(&scheme) {
                 schemes.push(scheme);
             }
         }

@@ -3,7 +3,7 @@
 use crate::figure::{Key, styles};
 use crate::notes::Notes;
 use crate::tables::column::{COLUMNS, Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION, utilisation};
-use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, row_name, unlike_settings};
+use cellcc_experiment::{DEFAULT_DRIVER, Record, is_limit, row_name, unlike_settings};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(crate) struct Row<'a> {
 impl Row<'_> {
     /// True for the reference that is no scheme.
     pub(crate) fn is_limit(&self) -> bool {
-        self.scheme == LIMIT
+        is_limit(self.scheme)
     }
 
     /// What tables and figures call it: the limit stands apart.
@@ -38,7 +38,7 @@ pub(crate) fn label_by(scheme: &str, driver: &str) -> String {
 
 /// A scheme's name in tables and figures.
 pub(crate) fn label(scheme: &str) -> String {
-    if scheme == LIMIT { format!("({LIMIT})") } else { scheme.into() }
+    if is_limit(scheme) { format!("({scheme})") } else { scheme.into() }
 }
 
 /// Records by row and trace.
@@ -256,7 +256,8 @@ impl<'a> Comparison<'a> {
             );
             (has < all).then_some(lacks)
         });
-        let lines = self.lines.len() - usize::from(self.rows.iter().any(Row::is_limit));
+        let limits = distinct(self.rows.iter().filter(|row| row.is_limit()).map(|row| row.scheme)).len();
+        let lines = self.lines.len() - limits;
         let noted = notes.sentences(lines, self.traces.len());
         // A driver's settings are the same for all rows that it runs, but for those of the schemes.
         let runs = self.schemes().flat_map(|row| self.runs_of(row));
@@ -287,7 +288,7 @@ fn keys(rows: &[Row]) -> (Vec<Key>, Vec<Key>) {
     let variations = distinct(rows.iter().map(|row| row.variation));
     let families: Vec<Option<&str>> = lines
         .iter()
-        .map(|(scheme, _)| (*scheme != LIMIT).then(|| scheme.split('(').next().unwrap_or(scheme)))
+        .map(|(scheme, _)| (!is_limit(scheme)).then(|| scheme.split('(').next().unwrap_or(scheme)))
         .collect();
     let styles = styles(&families);
     let key = |row: &Row| {
@@ -304,7 +305,7 @@ fn keys(rows: &[Row]) -> (Vec<Key>, Vec<Key>) {
 
 /// The runs of schemes, without the limit's.
 pub(crate) fn of_schemes(records: &[Record]) -> impl Iterator<Item = &Record> {
-    records.iter().filter(|run| run.scenario.scheme != LIMIT)
+    records.iter().filter(|run| !is_limit(&run.scenario.scheme))
 }
 
 /// Each value once, in the order of first appearance.
@@ -315,9 +316,9 @@ pub(crate) fn distinct<T: Clone + Ord>(values: impl Iterator<Item = T>) -> Vec<T
 
 /// True where the varied conditions do not change the limit: then one row says all.
 fn one_limit(records: &[Record]) -> bool {
-    let mut by_trace: BTreeMap<&str, &Record> = BTreeMap::new();
-    records.iter().filter(|run| run.scenario.scheme == LIMIT).all(|run| {
-        let first = by_trace.entry(&run.scenario.trace).or_insert(run);
+    let mut firsts: BTreeMap<(&str, &str), &Record> = BTreeMap::new();
+    records.iter().filter(|run| is_limit(&run.scenario.scheme)).all(|run| {
+        let first = firsts.entry((&run.scenario.scheme, &run.scenario.trace)).or_insert(run);
         first.total == run.total
     })
 }

@@ -81,6 +81,14 @@ pub enum RunnerError {
         /// Why.
         source: io::Error,
     },
+    /// The same while shares are joined.
+    #[error("cannot write {}; the shares are as they were: once there is room, merge again, with --force", path.display())]
+    Unmerged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file of results cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
@@ -152,9 +160,17 @@ impl RunnerError {
         }
     }
 
+    /// What cannot be written of joined shares is not gone on with.
+    pub(crate) fn at_merge(self) -> Self {
+        match self {
+            Self::Write { path, source } => Self::Unmerged { path, source },
+            other => other,
+        }
+    }
+
     /// True where the input is at fault (exit status 2), false where the machine failed on the way (exit status 1).
     pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Write { .. } | Self::Read { .. })
+        !matches!(self, Self::Write { .. } | Self::Unmerged { .. } | Self::Read { .. })
     }
 }
 

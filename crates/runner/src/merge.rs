@@ -36,6 +36,10 @@ struct Share {
 /// A folder without finished results, or with results that were changed; folders of different plans or builds; a share
 /// that is missing or there twice; results in `out` that are not to be replaced.
 pub fn merge(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merged, RunnerError> {
+    joined(shards, out, existing).map_err(RunnerError::at_merge)
+}
+
+fn joined(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merged, RunnerError> {
     let shares = shards.iter().map(|path| Share::read(path)).collect::<Result<Vec<_>, _>>()?;
     check_complete(&shares)?;
     let plan = whole_plan(&shares)?;

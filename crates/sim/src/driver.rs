@@ -5,7 +5,7 @@ use crate::limit;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    DEFAULT_DRIVER, Driver, LIMIT, Record, Recordings, ResolveError, RunError, Scenario, Support, Watch,
+    DEFAULT_DRIVER, Driver, Record, Recordings, ResolveError, RunError, Scenario, Support, Watch, is_limit,
 };
 use cellcc_link::Capacity;
 use cellcc_units::{Span, Time};
@@ -46,14 +46,9 @@ impl SimDriver {
         let capacities = self.0.capacities(scenario).map_err(failed)?;
         let delay = scenario.forward_delay().map_err(failed)?;
         let capacity = &capacities.forward[0];
-        let meter = limit::measure(scenario, capacity, &delay, watch)?;
-        let (from, to) = (scenario.measured_from(), Time::ZERO + scenario.duration);
-        let metrics = meter.metrics(capacity.bytes_between(from, to), to.since(from));
-        let mut record = Record::empty(scenario, DEFAULT_DRIVER, &capacities);
-        record.total = metrics.clone();
-        meter.append_to(&mut record, LIMIT, metrics);
-        record.note_repetition(capacity.period());
-        Ok(record)
+        let flows = scenario.limit_flows().map_err(|error| RunError(error.to_string()))?;
+        let measured = limit::measure(scenario, &flows, capacity, &delay, watch)?;
+        Ok(Record::of_flows(scenario, DEFAULT_DRIVER, measured, &capacities, Vec::new()))
     }
 }
 
@@ -76,7 +71,7 @@ impl Driver for SimDriver {
     }
 
     fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
-        if scenario.scheme == LIMIT && scenario.flows.is_empty() {
+        if is_limit(&scenario.scheme) && scenario.flows.is_empty() {
             self.run_limit(scenario, watch)
         } else {
             self.0.run_watched(scenario, watch)

@@ -1,49 +1,153 @@
-//! The row `limit`: what a sender that knew the future would get from the link. It has a packet at the link in the
-//! very moment in which the link can begin to serve it, so that nothing is wasted and nothing waits.
+//! The row `limit`: what senders that knew the future would get from the link. Each has a packet at the link in the very moment in
+//! which the link can begin to serve it, so that nothing is wasted and nothing waits; and where it has to end, a last packet of as
+//! many bytes as the link still carries by then.
 
-use cellcc_experiment::{Delivery, FlowMeter, RunError, Scenario, Watch};
+use cellcc_experiment::{
+    Application, Delivery, FlowMeter, FlowSetup, LIMIT, MeasuredFlow, RunError, Scenario, Source, Watch,
+};
 use cellcc_link::{Capacity, Delay, ServiceClock};
-use cellcc_units::{Span, Time};
+use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 /// Packets between two looks of a [`Watch`]: some milliseconds of computing.
 const PACKETS_BETWEEN_LOOKS: u64 = 1 << 14;
 
-/// Measures the limit of `capacity` under a Scenario's conditions, behind this delay.
+/// Measures the limit of `capacity` under a Scenario's conditions, behind this delay, for these flows.
 pub(crate) fn measure(
     scenario: &Scenario,
+    flows: &[FlowSetup],
     capacity: &Arc<Capacity>,
     delay: &Delay,
     watch: &dyn Watch,
-) -> Result<FlowMeter, RunError> {
-    let mut meter = FlowMeter::new(scenario.endpoint.series_bin);
+) -> Result<Vec<MeasuredFlow<'static>>, RunError> {
+    let end = Time::ZERO + scenario.duration;
+    let mut senders: Vec<Sender> = flows.iter().map(|flow| Sender::new(flow, scenario)).collect();
     let mut clock = ServiceClock::new(Arc::clone(capacity));
     let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2);
-    let bytes = scenario.endpoint.packet();
-    let end = Time::ZERO + scenario.duration;
-    let mut free_at = Time::ZERO;
+    let (mut ready, mut free_at) = (Time::ZERO, Time::ZERO);
     let mut warms_up = !scenario.warm_up.is_zero();
     for packet in 1_u64.. {
+        let turns = (0..senders.len()).filter(|&index| !senders[index].is_done);
+        let Some(turn) = turns.min_by_key(|&index| senders[index].turn(free_at)) else { break };
+        let sender = &mut senders[turn];
+        let start = sender.application.start();
         // Ready from the beginning: the link is never idle, and several packets leave in one opportunity.
-        let departed_at = clock.finish(Time::ZERO, bytes);
-        if departed_at > end {
-            break;
-        }
+        ready = ready.max(start);
+        let Some(bytes) = sender.next(&clock, ready, end) else { continue };
+        let departed_at = clock.finish(ready, bytes);
         if packet.is_multiple_of(PACKETS_BETWEEN_LOOKS) && !watch.goes_on(departed_at) {
             return Err(RunError::stopped(departed_at));
         }
+        let queued_at = service_begins(capacity, free_at.max(start), departed_at);
+        let arrived_at = departed_at + delay.at(departed_at);
+        let back = back + sender.extra_rtt;
+        sender.acknowledged_at = sender.acknowledged_at.max(arrived_at + back);
         if warms_up && departed_at >= scenario.measured_from() {
-            meter.end_warm_up(scenario.measured_from());
+            senders.iter_mut().for_each(|sender| sender.meter.end_warm_up(scenario.measured_from()));
             warms_up = false;
         }
-        let queued_at = service_begins(capacity, free_at, departed_at);
-        let arrived_at = departed_at + delay.at(departed_at);
+        let Sender { meter, application, .. } = &mut senders[turn];
         meter.on_sent(false);
-        meter.on_delivery(&Delivery { bytes, sent_at: queued_at, queued_at, departed_at, arrived_at });
+        if departed_at <= application.stop() {
+            meter.on_delivery(&Delivery { bytes, sent_at: queued_at, queued_at, departed_at, arrived_at });
+        }
         meter.on_rtt(arrived_at + back, arrived_at.since(queued_at) + back);
         free_at = departed_at;
     }
-    Ok(meter)
+    if warms_up {
+        senders.iter_mut().for_each(|sender| sender.meter.end_warm_up(scenario.measured_from()));
+    }
+    Ok(senders.into_iter().map(|sender| sender.measured(end)).collect())
+}
+
+/// A sender that knows the future.
+struct Sender {
+    application: Application,
+    header: Bytes,
+    extra_rtt: Span,
+    meter: FlowMeter,
+    /// The link carries for it until then: until it stops, and what a sized source has sent by then, to the run's end.
+    by: Time,
+    /// What is left of the packet that the link was serving when it stopped.
+    rest: Bytes,
+    /// When the last of what it has sent is acknowledged.
+    acknowledged_at: Time,
+    is_done: bool,
+    /// It has sent all that it had.
+    is_through: bool,
+}
+
+impl Sender {
+    fn new(setup: &FlowSetup, scenario: &Scenario) -> Self {
+        let application = Application::new(setup, &scenario.endpoint, Time::ZERO + scenario.duration);
+        Self {
+            by: application.stop(),
+            rest: Bytes::ZERO,
+            application,
+            header: scenario.endpoint.header,
+            extra_rtt: setup.extra_rtt,
+            meter: FlowMeter::new(scenario.endpoint.series_bin),
+            acknowledged_at: Time::ZERO,
+            is_done: false,
+            is_through: false,
+        }
+    }
+
+    fn is_bulk(&self) -> bool {
+        *self.application.source() == Source::Bulk
+    }
+
+    /// The least is served next: who is there first, and of those who are there, one that ends before one that takes what is left.
+    fn turn(&self, free_at: Time) -> (Time, bool) {
+        (self.application.start().max(free_at), self.is_bulk())
+    }
+
+    /// Its next packet; none where it has sent all, or the link carries nothing more in time.
+    fn next(&mut self, clock: &ServiceClock, ready: Time, end: Time) -> Option<Bytes> {
+        let start = self.application.start();
+        let whole = match std::mem::take(&mut self.rest) {
+            rest if !rest.is_zero() => rest,
+            _ if self.application.ready_at(start) > start => {
+                (self.is_done, self.is_through) = (true, true);
+                return None;
+            }
+            _ => {
+                let segment = self.application.take(start);
+                self.application.payload(segment) + self.header
+            }
+        };
+        let fits = |bytes| clock.clone().finish(ready, bytes) <= self.by;
+        if fits(whole) {
+            return Some(whole);
+        }
+        let (mut less, mut more) = (Bytes::ZERO, whole);
+        while more - less > Bytes::new(1) {
+            let middle = Bytes::new(less.get().midpoint(more.get()));
+            if fits(middle) { less = middle } else { more = middle }
+        }
+        self.is_done = self.is_bulk() || self.by == end;
+        (self.by, self.rest) = (end, whole - less);
+        (!less.is_zero()).then_some(less)
+    }
+
+    /// In a run until `end`.
+    fn measured(self, end: Time) -> MeasuredFlow<'static> {
+        let (start, stop) = (self.application.start(), self.application.stop());
+        let completed_at = (self.is_through && self.acknowledged_at <= end).then_some(self.acknowledged_at);
+        let stop = completed_at.unwrap_or(Time::NEVER).min(stop);
+        MeasuredFlow {
+            scheme: LIMIT,
+            user: 0,
+            active: (start.min(stop), stop),
+            meter: self.meter,
+            completed_at,
+            frames: None,
+            media: None,
+            delay_target_ms: None,
+            dual: None,
+            ecn_validation: None,
+        }
+    }
 }
 
 /// The latest moment from which the link still serves a whole packet by `departed_at`: after a pause, not before it.
@@ -97,7 +201,9 @@ mod tests {
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);
         assert_eq!(offered, Bytes::new(500 * 1500));
         let delay = scenario.forward_delay().unwrap();
-        let metrics = measure(&scenario, &capacity, &delay, &()).unwrap().metrics(offered, duration);
+        let flows = scenario.limit_flows().unwrap();
+        let measured = measure(&scenario, &flows, &capacity, &delay, &()).unwrap();
+        let metrics = measured[0].meter.metrics(offered, duration);
         assert_eq!(metrics.utilisation, 1.0);
         assert_eq!(metrics.queueing_delay_max_ms, Some(0.0));
         // It used to be some millions, from a nanosecond of waiting.

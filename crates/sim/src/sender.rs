@@ -19,6 +19,10 @@ const MAX_BACKOFF: u32 = 10;
 /// packets of 1500 bytes it is 100 Gbit/s over an RTT of 126 ms.
 const MOST_PACKETS_IN_FLIGHT: u64 = 1 << 20;
 
+/// The most in flight to a receiver that conceals losses, which a scheme that only loss stops would otherwise reach with a million
+/// packets, most of them dropped: Linux's largest receive window (`net.ipv4.tcp_rmem`, 6 MiB).
+const MOST_CONCEALED: Bytes = Bytes::new(6 << 20);
+
 /// A packet that leaves.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
@@ -44,7 +48,7 @@ pub(crate) struct Sender {
     /// Packets that leave whatever the limits say: probes after a time-out.
     probes: u32,
     most_in_flight: Bytes,
-    /// [`MOST_PACKETS_IN_FLIGHT`] held packets back that the scheme allowed.
+    /// It held packets back that the scheme allowed.
     was_held_back: bool,
     /// When sending goes on by itself: a pacing gap ends, or the application has more.
     resume_at: Time,
@@ -75,7 +79,11 @@ impl Sender {
             last_timeout_at: Time::ZERO,
             timeouts: 0,
             probes: 0,
-            most_in_flight: endpoint.packet() * MOST_PACKETS_IN_FLIGHT,
+            most_in_flight: if endpoint.conceals_loss {
+                MOST_CONCEALED
+            } else {
+                endpoint.packet() * MOST_PACKETS_IN_FLIGHT
+            },
             was_held_back: false,
             newly_acknowledged: Vec::new(),
             newly_lost: Vec::new(),
@@ -230,7 +238,8 @@ impl Sender {
     /// What the reader of the Record must know.
     pub(crate) fn note(&self) -> Option<String> {
         self.was_held_back.then(|| {
-            format!("a flow had {MOST_PACKETS_IN_FLIGHT} packets in flight, the most in the simulator; its scheme allowed more")
+            let packets = self.most_in_flight.get() / self.packet.get();
+            format!("a flow had {packets} packets in flight, the most in the simulator; its scheme allowed more")
         })
     }
 

@@ -20,7 +20,7 @@ mod suggestion;
 mod text;
 mod time;
 
-pub use bounds::{DEEPEST, MOST_TERMS};
+pub use bounds::{DEEPEST, MOST_BYTES, MOST_TERMS};
 pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use parts::{NotZero, Parts, name_and_parts};

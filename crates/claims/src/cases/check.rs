@@ -4,7 +4,7 @@ use super::condition::{Condition, Held, Moments};
 use super::finding::{Finding, Ruling, majority};
 use super::{Case, Subject};
 use crate::Outcome;
-use cellcc_experiment::{Driver, LIMIT, Plan, PlanFile, PlannedRun, Record, RunId};
+use cellcc_experiment::{Driver, Plan, PlanFile, PlannedRun, Record, RunId, is_limit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ fn planned<'a>(case: &'a Case, mut file: PlanFile, driver: &dyn Driver, version:
 /// The runs of a Scenario, without that of the link itself.
 fn runs_of(file: &PlanFile, driver: &dyn Driver, version: &str) -> Result<Vec<PlannedRun>, String> {
     let plan = Plan::new(file, driver, version).map_err(|error| error.to_string())?;
-    Ok(plan.runs.into_iter().filter(|run| run.scenario.scheme != LIMIT).collect())
+    Ok(plan.runs.into_iter().filter(|run| !is_limit(&run.scenario.scheme)).collect())
 }
 
 /// The second run of a case, once the first has found the moment.

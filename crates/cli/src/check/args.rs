@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// What `--format json` printed before: only what has become worse is a failure.
     #[arg(long, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
-    /// Cases of kernel:NAME that cannot run here are failures, and not skipped.
+    /// Fail where a driver judges none of the cases, as where this machine's kernel has no NAME.
     #[arg(long)]
     pub(super) require: bool,
     /// How many runs go on at a time [default: one per processor].

@@ -1,6 +1,7 @@
 //! `cellcc check`: cases are chosen, their runs are run, and each condition has a verdict.
 
 mod args;
+mod congestion_control;
 
 pub(crate) use args::Args;
 
@@ -21,7 +22,10 @@ const MOST_BYTES: Bytes = Bytes::new(16_000_000);
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let subject = match args.subject.split_once(':') {
-        Some((KERNEL, name)) if !name.is_empty() => Subject::opaque(name),
+        Some((KERNEL, name)) if !name.is_empty() => {
+            congestion_control::refuse_unknown(name)?;
+            Subject::opaque(name)
+        }
         _ if args.subject.starts_with(NOQ) => Subject::opaque(&args.subject),
         _ => Subject::new(&cellcc_experiment::registry().parse(&args.subject).map_err(Exit::input)?),
     };
@@ -35,16 +39,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         [] => vec![DEFAULT_DRIVER.to_owned()],
         named => named.to_vec(),
     };
-    let findings = match Drivers::new(&drivers, &Recordings::default()) {
+    let mut findings = match Drivers::new(&drivers, &Recordings::default()) {
         Ok(driver) => {
             if args.subject.starts_with(NOQ) {
                 refuse_unknown(&subject, &drivers, &driver)?;
             }
             found(&cases, &subject, &drivers, &driver, args)?
         }
-        Err(error) if is_kernel => cannot(&cases, &error.text(), args.require),
+        Err(error) if is_kernel => {
+            cases.iter().map(|case| case.unjudged(KERNEL, Ruling::Skip, &error.text())).collect()
+        }
         Err(error) => return Err(error),
     };
+    let idle = idle(&drivers, &findings);
+    let is_idle = |finding: &&mut Finding| args.require && idle.contains(&finding.driver);
+    findings.iter_mut().filter(is_idle).for_each(|finding| finding.ruling = Ruling::Error);
     let command = |finding: &Finding| command(args, finding);
     if let Some(file) = &args.junit {
         output::write(file, junit(&findings, &args.subject, command))
@@ -60,9 +69,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     if args.format == "json" {
         print(&serde_json::to_string_pretty(&findings).map_err(Exit::failed)?)?;
     } else {
-        print(&text(&findings, before.is_some().then_some(worse.len()), command))?;
+        print(&text(&findings, &idle, before.is_some().then_some(worse.len()), command))?;
     }
-    if worse.is_empty() { Ok(()) } else { Err(Exit::Differs) }
+    let is_unmet = args.require && !idle.is_empty();
+    if worse.is_empty() && !is_unmet { Ok(()) } else { Err(Exit::Differs) }
 }
 
 /// Refuses a controller of noq's that none of the drivers runs: the registry of schemes does not know it.
@@ -102,10 +112,10 @@ fn found(
     })
 }
 
-/// What is said of every case where the driver cannot run here.
-fn cannot(cases: &[&Case], why: &str, is_required: bool) -> Vec<Finding> {
-    let ruling = if is_required { Ruling::Error } else { Ruling::Skip };
-    cases.iter().map(|case| case.unjudged(KERNEL, ruling, why)).collect()
+/// The drivers by which not one case was judged: a gate that is green by them says nothing.
+fn idle(drivers: &[String], findings: &[Finding]) -> Vec<String> {
+    let judged = |name: &&String| !findings.iter().any(|one| one.driver == **name && one.ruling != Ruling::Skip);
+    drivers.iter().filter(judged).cloned().collect()
 }
 
 fn baseline(path: &Path) -> Result<Vec<Finding>, Exit> {
@@ -125,8 +135,13 @@ fn command(args: &Args, finding: &Finding) -> String {
     format!("cellcc check {subject} --case {}{driver}", finding.case)
 }
 
-/// What each case says, a line a condition, and what they come to; `worse`: how many are worse than in the baseline.
-fn text(findings: &[Finding], worse: Option<usize>, command: impl Fn(&Finding) -> String) -> String {
+/// What each case says, a line a condition, and what they come to; `idle`: the drivers that judged none; `worse`: how many are worse than in the baseline.
+fn text(
+    findings: &[Finding],
+    idle: &[String],
+    worse: Option<usize>,
+    command: impl Fn(&Finding) -> String,
+) -> String {
     let line = |finding: &Finding| match finding.ruling {
         Ruling::Fail | Ruling::Error => format!("{finding}  {}\n", command(finding)),
         Ruling::Skip | Ruling::Pass => format!("{finding}\n"),
@@ -149,6 +164,9 @@ fn text(findings: &[Finding], worse: Option<usize>, command: impl Fn(&Finding) -
         count(Ruling::Skip),
         count(Ruling::Error)
     ));
+    if !idle.is_empty() {
+        text.push_str(&format!("; none was judged by {}", idle.join(", ")));
+    }
     if let Some(worse) = worse {
         text.push_str(&format!("; {worse} conditions worse than before"));
     }

@@ -43,19 +43,20 @@ pub(crate) fn with(request: Request, conditions::Flags(given): &conditions::Flag
 }
 
 fn base(args: &Args) -> Result<Request, Exit> {
+    if let Some(path) = &args.scenario {
+        return Ok(Request::read(path)?);
+    }
+    let conditions::Flags(given) = &args.conditions;
     let resumed = args.execution.out.as_ref().filter(|_| args.execution.resume);
-    if let Some(out) = resumed.filter(|out| !out.is_dir()) {
+    // A command with conditions says by itself what to run, and begins where it was ended before it had a folder; one without would
+    // run the quick start.
+    if let Some(out) = resumed.filter(|out| given.is_empty() && !out.is_dir()) {
         return Err(Exit::input(format!(
             "--resume --out {}: there is no such folder, and so nothing to finish; name the one of the interrupted command, or \
              leave --resume out",
             out.display()
         )));
     }
-    if let Some(path) = &args.scenario {
-        return Ok(Request::read(path)?);
-    }
-    let conditions::Flags(given) = &args.conditions;
-    // A command with conditions says by itself what to run; one without would run the quick start.
     if let Some(out) = resumed.filter(|out| given.is_empty() || out.join("scenario.toml").exists()) {
         return Ok(Request::kept(out)?);
     }

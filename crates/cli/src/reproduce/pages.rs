@@ -99,12 +99,17 @@ impl Pages {
         Some(request.map(Ok))
     }
 
-    /// Holds every cell against the runs, and every number in running text against its claim; names what drifted, and whether
-    /// anything has, or has no comment.
-    pub(super) fn compare(&mut self, data: &DataRuns, sets: &Sets, judged: &[Judged]) -> Result<bool, Exit> {
+    /// Holds every cell against the runs, and every number in running text against its claim; names what drifted. How many numbers
+    /// there were, and whether one drifted or a table has no comment.
+    pub(super) fn compare(
+        &mut self,
+        data: &DataRuns,
+        sets: &Sets,
+        judged: &[Judged],
+    ) -> Result<(usize, bool), Exit> {
         let (mut drifted, mut checked, mut bare_tables) = (0, 0, 0);
         if self.pages.is_empty() {
-            return Ok(false);
+            return Ok((0, false));
         }
         for (page, cells) in &mut self.pages {
             let mut drifts = Vec::new();
@@ -144,7 +149,7 @@ impl Pages {
         print(&format!(
             "{checked} numbers of pages checked: {drifted} drifted; {bare_tables} tables have no comment"
         ))?;
-        Ok(drifted + bare_tables > 0)
+        Ok((checked, drifted + bare_tables > 0))
     }
 
     /// Writes the pages with what drifted replaced.

@@ -132,7 +132,8 @@ impl Sets {
         data.iter().find_map(|name| self.left_out.get(*name)).map(String::as_str)
     }
 
-    pub(super) fn tell_left_out(&self) {
+    /// Names what is not there, and then how much was judged without. False where all is there.
+    pub(super) fn tell_left_out(&self, judged: &str) -> bool {
         let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (name, why) in &self.left_out {
             by_reason.entry(why).or_default().push(name);
@@ -140,6 +141,10 @@ impl Sets {
         for (why, names) in by_reason {
             tell(&format!("left out: {}: {why}", names.join(", ")));
         }
+        if !self.left_out.is_empty() {
+            tell(judged);
+        }
+        !self.left_out.is_empty()
     }
 }
 

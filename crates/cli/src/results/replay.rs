@@ -49,6 +49,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let header = log.header().clone();
     let scheme = scheme(args, &header)?;
     let replay = log.replay(scheme.build(&header.context)).map_err(|error| named(&error))?;
+    if replay.events == 0 {
+        return Err(named(&"it has no event, and so no decision to judge"));
+    }
     print(&if args.json {
         as_json(&header, &scheme, &replay).to_string()
     } else {

@@ -124,7 +124,6 @@ fn a_user_of_the_cell_without_a_flow_is_refused() {
 
 #[test]
 fn what_is_resumed_must_be_there() {
-    compare_refused(&["--resume", "--out", "nowhere"], &["--resume --out nowhere", "no such folder"]);
     let folder = tempfile::tempdir().unwrap();
     refused_in(folder.path(), &["compare", "--resume", "--out", "nowhere"], &["no such folder"]);
     assert!(!folder.path().join("nowhere").exists());
@@ -449,6 +448,13 @@ fn a_full_output_folder_is_refused_before_the_runs_and_reported_within_them() {
     let (status, message) = with_file_limit(&folder, 64, &arguments);
     assert_eq!(status, Some(1), "{message}");
     assert!(message.contains("cannot write filling/series/") && message.contains("--resume"), "{message}");
+
+    cellcc(folder.path()).args([&arguments[..7], &["--out", "share", "--shard", "1/1"]].concat()).assert().success();
+    let (status, message) = with_file_limit(&folder, 64, &["merge", "share", "--out", "merged"]);
+    assert_eq!(status, Some(1), "{message}");
+    assert!(message.contains("cannot write merged/") && message.contains("with --force"), "{message}");
+    assert!(!message.contains("--resume"), "`merge` has none: {message}");
+    cellcc(folder.path()).args(["merge", "share", "--out", "merged", "--force"]).assert().success();
 }
 
 #[test]

@@ -62,12 +62,36 @@ fn what_failed_before_is_no_failure_and_what_is_new_is_one() {
     assert_eq!(check(&[&case[..], &baseline].concat()).0, Some(1));
 }
 
+/// A required check was green where each of its cases had been skipped.
+#[test]
+fn a_required_check_that_judges_nothing_fails_whatever_the_baseline_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, xml) = (folder.path().join("before.json"), folder.path().join("a.xml"));
+    let case = ["noq:newreno", "--case", "bbr/3"];
+    let (status, text) = check(&case);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.ends_with("1 skipped, 0 errors; none was judged by quic-virtual\n"), "{text}");
+    let required = [&case[..], &["--require"]].concat();
+    let (status, json) = check(&[&required[..], &["--format", "json"]].concat());
+    assert_eq!(status, Some(1), "{json}");
+    std::fs::write(&before, &json).unwrap();
+    let baseline = ["--baseline", before.to_str().unwrap(), "--junit", xml.to_str().unwrap()];
+    let (status, text) = check(&[&required[..], &baseline].concat());
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("0 skipped, 1 errors; none was judged by quic-virtual; 0 conditions worse"), "{text}");
+    assert!(std::fs::read_to_string(&xml).unwrap().contains("<error message="));
+    let (status, text) = check(&["noq:newreno", "--case", "newreno/cut", "--case", "bbr/3", "--require"]);
+    assert_eq!(status, Some(0), "one is judged: {text}");
+}
+
 #[test]
 fn what_is_not_there_is_refused_by_name() {
     for (arguments, expected) in [
         (&["nosuch"][..], "`nosuch`"),
         (&["noq:nosuch"], "`noq:nosuch`"),
         (&["noq:cubic", "--driver", "sim"], "write --driver quic-virtual"),
+        (&["kernel:bbrr"], "did you mean `bbr`?"),
+        (&["kernel:bbrr", "--require"], "kernel:bbrr: neither Linux nor cellcc"),
         (&["cubic", "--suite", "bbbr"], "did you mean `bbr`?"),
         (&["cubic", "--case", "bbr/99"], "case `bbr/99` is not there"),
         (&["cubic", "--driver", "nosuch"], "--driver nosuch"),

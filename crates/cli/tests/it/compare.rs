@@ -148,7 +148,8 @@ fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
 
     // As the message says: nothing but the folder need be named.
     cellcc(folder).args(["compare", "--resume", "--out", "out"]).assert().success();
-    cellcc(folder).args(with(&["--out", "whole"])).assert().success();
+    // A script that always says so begins as well.
+    cellcc(folder).args(with(&["--out", "whole", "--resume"])).assert().success();
     assert_eq!(content(&folder.join("out")), content(&folder.join("whole")));
 }
 

@@ -143,6 +143,9 @@ fn bad_input_is_refused_by_file_or_flag() {
     let whole = fs::read(folder.path().join(&file)).unwrap();
     let with = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
     with("cut.events", &whole[..whole.len() - 20]);
+    // The head, and the block of no bytes that ends a log.
+    let head = 9 + 8 + usize::from(whole[9]);
+    with("empty.events", &[&whole[..head], &[0; 8]].concat());
     let mut damaged = whole;
     damaged[300] ^= 1;
     with("damaged.events", &damaged);
@@ -153,6 +156,7 @@ fn bad_input_is_refused_by_file_or_flag() {
         (&["cut.events"], &["cut.events", "cut off at byte", "after event", "again"]),
         (&["cut.events", "--dump"], &["cut.events", "cut off at byte"]),
         (&["damaged.events"], &["damaged.events", "damaged at byte", "checksum"]),
+        (&["empty.events"], &["empty.events", "no decision to judge"]),
         (&[&file, "--scheme", "cubicle"], &["--scheme", "unknown scheme `cubicle`", "cubic"]),
     ] {
         let (status, _, message) = replay(&folder, arguments);

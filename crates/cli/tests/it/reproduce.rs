@@ -57,6 +57,7 @@ fn what_is_as_before_ends_with_0_and_a_verdict_that_moved_is_named() {
             "REM-01: was not judged, is hit",
             "left out: recorded: CELLCC_TRACES does not name",
             "1 of them left out",
+            "judged without them: 1 of 3 claims",
         ],
     );
 
@@ -85,16 +86,23 @@ fn a_claim_about_published_weights_is_judged_where_their_folder_is_named() {
     fs::copy(published, folder.path().join("a.safetensors")).unwrap();
     let claims = CLAIMS.replacen("fixed-window(window=10pkt)", "learned(model=a.safetensors)", 1);
     fs::write(folder.path().join("claims/reminis.toml"), claims).unwrap();
+    // A gate that judges nothing is not green, and says how much it judged.
+    let judged = |models: &str, claims: &[&str]| {
+        let mut command = cellcc(folder.path());
+        let output = command.arg("reproduce").args(claims).env("CELLCC_MODELS", models).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.code(), said)
+    };
     for (models, expected) in [
         ("", "left out: ten: CELLCC_MODELS does not name the folder of published weights"),
         ("docs", "left out: ten: docs/a.safetensors is not there"),
-        ("./", "REM-01: was not judged, is miss"),
     ] {
-        let mut command = cellcc(folder.path());
-        let output = command.args(["reproduce", "REM-01"]).env("CELLCC_MODELS", models).output().unwrap();
-        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let (status, said) = judged(models, &["REM-01"]);
         assert_says(&said, &[expected]);
+        assert!(said.ends_with("judged without them: 0 of 1 claims, 0 numbers of pages\n"), "{said}");
+        assert_eq!(status, Some(1), "{said}");
     }
+    assert_says(&judged("./", &["REM-01"]).1, &["REM-01: was not judged, is miss"]);
 }
 
 const FIGURE: &str = "[[figure]]\nid = 'REM-Fig-3'\nsource = 'Fig 3'\nsays = 'windows'\nlines = ['10pkt', '20pkt']\npanels = [\n\

@@ -143,7 +143,10 @@ const ENDPOINT: &[Condition] = &[
          [default: none]",
     ),
     key("endpoint.conceals_loss", SWITCH)
-        .means("The simulator's receivers lie: they acknowledge what was lost, so that only delay, rate and marks tell of congestion"),
+        .means(
+            "The simulator's receivers lie: they acknowledge what was lost, so that only delay, rate and marks tell of congestion. \
+             A flow has at most 6 MiB in flight then, the largest receive window of Linux",
+        ),
     flag("recovery", "endpoint.recovery", parsed::<LossDetection>("WAY")).means(
         "How the sender tells that a packet is lost: quic (RFC 9002) or rack, TCP's way (RFC 8985) \
          [default: quic]",

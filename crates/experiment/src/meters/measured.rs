@@ -65,10 +65,11 @@ impl Record {
     pub fn of_flows(
         scenario: &Scenario,
         driver: &str,
-        flows: Vec<MeasuredFlow>,
+        mut flows: Vec<MeasuredFlow>,
         capacities: &Capacities,
         notes: Vec<String>,
     ) -> Self {
+        flows.iter_mut().for_each(|flow| flow.meter.count_since_warm_up(&capacities.forward[flow.user]));
         let mut record = Self::empty(scenario, driver, capacities);
         record.notes = notes;
         record.note_short_flows(&flows);

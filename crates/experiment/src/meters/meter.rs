@@ -3,6 +3,7 @@
 
 use crate::{Column, Curve, Distribution, FlowRecord, Metrics, Record};
 use cellcc_control::{Limits, Observed};
+use cellcc_link::Capacity;
 use cellcc_units::{Bytes, Span, Time};
 
 /// A packet on its way through the link to the receiver.
@@ -29,6 +30,8 @@ pub struct FlowMeter {
     /// Packets that left the link before this are in the series only.
     from: Time,
     delivered: Bytes,
+    /// The first of them, and when it left the link.
+    first: (Bytes, Time),
     queueing: Distribution,
     one_way: Distribution,
     rtt: Distribution,
@@ -58,6 +61,7 @@ impl FlowMeter {
             room: 0,
             from: Time::ZERO,
             delivered: Bytes::ZERO,
+            first: (Bytes::ZERO, Time::ZERO),
             queueing: Distribution::default(),
             one_way: Distribution::default(),
             rtt: Distribution::default(),
@@ -125,6 +129,9 @@ impl FlowMeter {
         if delivery.departed_at < self.from {
             return;
         }
+        if self.delivered.is_zero() {
+            self.first = (delivery.bytes, delivery.departed_at);
+        }
         self.delivered += delivery.bytes;
         self.queueing.add(queueing);
         self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
@@ -191,6 +198,15 @@ impl FlowMeter {
     pub fn bytes_by_second(&self) -> Vec<u64> {
         let per_second = (1_000_000_000 / self.bin.as_nanos().max(1)).max(1) as usize;
         self.departures.bins.chunks(per_second).map(|bins| bins.iter().map(|bin| bin.sums[0]).sum()).collect()
+    }
+
+    /// Of the packet that the link was serving when the warm-up ended, only what it has carried since counts: no more than the link
+    /// offered, which can carry this.
+    pub(crate) fn count_since_warm_up(&mut self, capacity: &Capacity) {
+        let (bytes, departed_at) = self.first;
+        if self.from > Time::ZERO {
+            self.delivered -= bytes.saturating_sub(capacity.bytes_between(self.from, departed_at));
+        }
     }
 
     /// Bytes delivered so far.

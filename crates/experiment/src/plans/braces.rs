@@ -1,6 +1,6 @@
 //! Alternatives in braces, as shells have them: `"rbbr(alpha={0.1,0.5})"` is `"rbbr(alpha=0.1)"` and `"rbbr(alpha=0.5)"`.
 
-use cellcc_units::{MOST_TERMS, split_outside_parentheses};
+use cellcc_units::{MOST_BYTES, MOST_TERMS, split_outside_parentheses};
 use thiserror::Error;
 
 /// Why the braces of a text cannot be expanded.
@@ -11,8 +11,6 @@ pub struct BraceError {
     problem: String,
 }
 
-/// All texts together: longer ones cannot be meant, and each pair of braces copies them.
-const MOST_BYTES: usize = 1_000_000;
 
 /// The texts that `text` stands for: one for each alternative in braces, for several braces one for each combination,
 /// the last brace changing first. A comma in parentheses or inner braces does not separate alternatives.

@@ -3,6 +3,7 @@
 pub(crate) mod braces;
 mod finer;
 pub(crate) mod harm;
+pub(crate) mod limit;
 pub(crate) mod mix;
 pub(crate) mod plan;
 pub(crate) mod plan_file;

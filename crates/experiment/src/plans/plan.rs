@@ -1,6 +1,7 @@
 //! The grid of runs: schemes x traces x seeds, under each of the varied conditions.
 
 use super::harm::{self, HEAD_START};
+use super::limit::limit_of;
 use crate::{
     BraceError, DEFAULT_DRIVER, Driver, FlowSetup, Mix, MixError, PlanFile, ResolveError, RunId, Scenario,
     Variation, VaryError, expand_braces,
@@ -61,9 +62,6 @@ pub enum PlanError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
 }
-
-/// The name of the run that shows what a sender that knew the future would get.
-pub const LIMIT: &str = "limit";
 
 impl Plan {
     /// Makes the grid and has `driver` resolve every run. `version` names the code, part of every id: `cellcc_version`'s,
@@ -144,15 +142,22 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         cell: file.cell.clone(),
         flows,
     };
+    let flows = |mix: &Mix| -> Vec<FlowSetup> { mix.flows.iter().chain(&background).cloned().collect() };
+    let mut limits: Vec<String> = Vec::new();
+    for mix in mixes {
+        let limit = limit_of(&scenario(&mix.text, DEFAULT_DRIVER, 0, flows(mix)));
+        if !limits.contains(&limit) {
+            limits.push(limit);
+        }
+    }
     // The limit needs no packets: whatever runs the schemes, it is computed. The seed changes it only with the offset.
     let seeds = if file.offset.is_fixed() { &file.seeds.as_slice()[..1] } else { file.seeds.as_slice() };
-    let mut runs: Vec<Scenario> =
-        seeds.iter().map(|&seed| scenario(LIMIT, DEFAULT_DRIVER, seed, Vec::new())).collect();
+    let of_limit = |limit| seeds.iter().map(move |&seed| scenario(limit, DEFAULT_DRIVER, seed, Vec::new()));
+    let mut runs: Vec<Scenario> = limits.iter().flat_map(|limit| of_limit(limit)).collect();
     for mix in mixes {
         for driver in &file.drivers {
             for &seed in file.seeds.as_slice() {
-                let flows: Vec<FlowSetup> = mix.flows.iter().chain(&background).cloned().collect();
-                let mut run = scenario(&mix.text, driver, seed, flows);
+                let mut run = scenario(&mix.text, driver, seed, flows(mix));
                 run.draw_starts();
                 if file.like_linux && driver == DEFAULT_DRIVER {
                     run.run_like_linux();

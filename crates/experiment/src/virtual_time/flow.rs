@@ -99,6 +99,8 @@ impl<E: Ends> Flow<E> {
         if let Some(advice) = advice {
             ends.on_advice(&mut network, &advice);
         }
+        // What is still on its way when all is acknowledged has been sent in vain.
+        self.counts_until = self.ends.completed_at().unwrap_or(Time::NEVER).min(self.counts_until);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The delay of schemes, and the least that there is.
 
 use super::{ExplainError, FrontierFigure, LinkPart, UseAndDelay};
-use cellcc_experiment::{LIMIT, Record, row_name};
+use cellcc_experiment::{Record, is_limit, row_name};
 use cellcc_link::{DelayFloor, TraceCache};
 use cellcc_units::Ratio;
 use serde::Serialize;
@@ -47,7 +47,7 @@ impl<'a> Explanation<'a> {
     /// # Errors
     /// [`ExplainError`] where there is no run, or no link by itself: a cell, or a trace that cannot be read or has changed.
     pub fn new(records: &'a [Record], traces: &TraceCache) -> Result<Self, ExplainError> {
-        let runs = records.iter().filter(|record| record.scenario.scheme != LIMIT);
+        let runs = records.iter().filter(|record| !is_limit(&record.scenario.scheme));
         let mut parts: Vec<LinkPart> = Vec::new();
         let mut schemes: Vec<SchemeRuns<'_>> = Vec::new();
         for record in runs {

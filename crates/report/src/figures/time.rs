@@ -6,7 +6,7 @@ use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::HEIGHT_INCHES;
 use crate::flows;
 use cellcc_control::{Registry, ShownValue};
-use cellcc_experiment::{LIMIT, Record, Series};
+use cellcc_experiment::{Record, Series, is_limit};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -130,7 +130,7 @@ fn of_columns(
 ) -> Figure {
     let mut panels: Vec<(usize, Shown, Vec<Mark>)> = Vec::new();
     // The limit's line would cover the edge of the capacity.
-    for (key, _, run) in first_runs(comparison, trace).filter(|(.., run)| run.scenario.scheme != LIMIT) {
+    for (key, _, run) in first_runs(comparison, trace).filter(|(.., run)| !is_limit(&run.scenario.scheme)) {
         let names = flows::names(run);
         for column in &run.series.columns {
             let flow = flow_and_name(&column.name).map(|(flow, _)| flow);

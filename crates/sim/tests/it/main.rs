@@ -5,6 +5,7 @@ mod bbr;
 mod buffers;
 mod common;
 mod l4s;
+mod limit;
 mod loss_detection;
 mod marks;
 mod media;

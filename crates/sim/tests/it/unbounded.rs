@@ -54,6 +54,26 @@ fn a_scheme_without_a_bound_has_a_million_packets_in_flight_and_a_note() {
     assert!((98.0..=100.0).contains(&throughput), "{throughput} Mbit/s");
 }
 
+/// Receivers that conceal losses: schemes that only loss stops had a million packets in flight, and runs of 8 s had no end in 240.
+#[test]
+fn where_losses_are_concealed_a_flow_has_no_more_in_flight_than_a_receive_window() {
+    let driver = SimDriver::new(cellcc_schemes::registry());
+    for queue in ["fq-codel", "codel(limit=100pkt)", "33pkt"] {
+        let mut file = PlanFile {
+            schemes: vec!["cubic".into()],
+            traces: vec!["rate=12Mbit/s".into()],
+            duration: Span::from_secs(8),
+            ..PlanFile::default()
+        };
+        (file.path.queue, file.endpoint.conceals_loss) = (queue.parse().expect("a queue"), true);
+        let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+        let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
+        assert!(record.notes[0].starts_with("a flow had 4194 packets in flight"), "{queue}: {:?}", record.notes);
+        let sent = record.total.sent_packets;
+        assert!(sent < 4_194 * 8_000 / 20 * 2, "{queue}: {sent} packets, more than two windows in each round trip");
+    }
+}
+
 #[test]
 fn a_scheme_within_the_bound_has_no_note() {
     assert_eq!(run("fixed-rate(rate=1Gbit/s)").notes, [""; 0]);

@@ -5,7 +5,7 @@ mod run;
 use super::cursor::Cursor;
 use super::items::COMPARISONS;
 use super::{Aggregate, Expression, ExpressionError, Function, Operator, Over};
-use cellcc_units::{DEEPEST, MOST_TERMS, split_outside_parentheses};
+use cellcc_units::{DEEPEST, MOST_BYTES, MOST_TERMS, split_outside_parentheses};
 use std::collections::BTreeMap;
 
 /// Reads a quantity.
@@ -27,6 +27,9 @@ pub(crate) fn parse_of_run(text: &str, scheme: &str) -> Result<Expression, Expre
 fn parsed(text: &str, scheme: Option<&str>) -> Result<Expression, ExpressionError> {
     let mut parser =
         Parser { cursor: Cursor::new(text), scheme, data: None, lists: BTreeMap::new(), depth: 0, values: 1, terms: 0 };
+    if text.len() > MOST_BYTES {
+        return Err(parser.cursor.error(format!("more than {MOST_BYTES} bytes in one expression")));
+    }
     while parser.cursor.take_word("let") {
         parser.definition()?;
     }
@@ -413,7 +416,7 @@ mod tests {
             // What stands in the middle counts twice.
             assert!(parse(&chain("<", MOST_TERMS / 2)).is_ok());
             for sign in ["+", "-", "*", "/", " and ", " or ", "<", ","] {
-                let error = parse(&format!("mean([{}])", chain(sign, 200_000))).unwrap_err();
+                let error = parse(&format!("mean([{}])", chain(sign, 20_000))).unwrap_err();
                 assert!(error.problem.contains("more than 1000 terms") && error.at < 10_000, "{sign}: {error:?}");
             }
         };

@@ -1,0 +1,91 @@
+//! The row `limit`: a sender that knows the future, for what a row's flows have to send and when.
+
+use crate::{FlowSetup, Mix, Scenario, Source};
+use cellcc_units::{Span, Time, split_outside_parentheses};
+
+/// The name of the run that shows what a sender that knew the future would get: `limit` of flows that have always something to send,
+/// `limit:sized(1MB)` of one that has a megabyte, `limit@30s` of those that begin later.
+pub const LIMIT: &str = "limit";
+
+/// True of [`LIMIT`] and of the limit of certain flows.
+pub fn is_limit(scheme: &str) -> bool {
+    split_outside_parentheses(scheme, '+').all(|flow| {
+        let name = flow.split_once('*').map_or(flow, |(_, name)| name);
+        name.strip_prefix(LIMIT).is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '@', '~']))
+    })
+}
+
+/// The limit of the flows of a Scenario, whose starts are not drawn yet.
+pub(super) fn limit_of(scenario: &Scenario) -> String {
+    let end = Time::ZERO + scenario.duration;
+    let drawn_later = |flow: &FlowSetup| {
+        if scenario.offset.is_fixed() { Span::ZERO } else { scenario.path.rtt + flow.extra_rtt }
+    };
+    // Its senders are always there and send all the time, unless what they send is a certain size.
+    let sender = |flow: &FlowSetup| {
+        let source = if matches!(flow.source, Source::Sized(_)) { flow.source.clone() } else { Source::Bulk };
+        let tells = matches!(source, Source::Sized(_)) || !scenario.offset.is_fixed();
+        FlowSetup {
+            scheme: LIMIT.into(),
+            source,
+            stop: flow.stop.filter(|stop| *stop < end),
+            user: 0,
+            extra_rtt: if tells { flow.extra_rtt } else { Span::ZERO },
+            ..flow.clone()
+        }
+    };
+    let mut senders: Vec<FlowSetup> = scenario.flows.iter().map(sender).collect();
+    if scenario.offset.is_fixed() {
+        senders.sort_by_key(|flow| (flow.start, flow.source != Source::Bulk));
+    }
+    // What one carries that is there anyway, two carry no better. Only the last ones go: the others keep the starts that are drawn.
+    let covers = |one: &FlowSetup, other: &FlowSetup| {
+        one.source == Source::Bulk
+            && one.start + drawn_later(one) <= other.start.max(scenario.measured_from())
+            && one.stop.is_none_or(|stop| other.stop.is_some_and(|other| other <= stop))
+    };
+    while let Some((last, others)) = senders.split_last()
+        && others.iter().any(|one| covers(one, last))
+    {
+        senders.pop();
+    }
+    let mut texts: Vec<(usize, String)> = Vec::new();
+    for text in senders.iter().map(text) {
+        match texts.last_mut() {
+            Some((count, last)) if *last == text => *count += 1,
+            _ => texts.push((1, text)),
+        }
+    }
+    let counted = texts.into_iter().map(|(count, text)| if count > 1 { format!("{count}*{text}") } else { text });
+    counted.collect::<Vec<_>>().join("+")
+}
+
+/// As [`Mix`] reads it.
+fn text(flow: &FlowSetup) -> String {
+    let mut text = flow.scheme.clone();
+    if flow.source != Source::Bulk {
+        text += &format!(":{}", flow.source);
+    }
+    match flow.stop {
+        Some(stop) => text += &format!("@{}..{stop}", flow.start),
+        None if flow.start > Time::ZERO => text += &format!("@{}", flow.start),
+        None => {}
+    }
+    if !flow.extra_rtt.is_zero() {
+        text += &format!("~{}", flow.extra_rtt);
+    }
+    text
+}
+
+impl Scenario {
+    /// The senders whose limit this is, with the starts that the seed draws.
+    ///
+    /// # Errors
+    /// A scheme that is no limit's.
+    pub fn limit_flows(&self) -> Result<Vec<FlowSetup>, crate::MixError> {
+        let flows = Mix::parse(&self.scheme)?.flows;
+        let mut demand = Self { flows, ..self.clone() };
+        demand.draw_starts();
+        Ok(demand.flows)
+    }
+}
