@@ -11,9 +11,9 @@ pub struct Advice {
     pub bandwidth: Rate,
     /// How far `bandwidth` can be trusted.
     pub class: AdviceClass,
-    /// The smallest round-trip time without waiting in queues, in its three parts. All zero: not known, and the sender's own
-    /// minimum holds.
-    pub min_rtt: MinRttParts,
+    /// The smallest round-trip time without waiting in queues, in its three parts. `None` where any of them is not known: a sum that
+    /// lacks one would be taken for the whole.
+    pub min_rtt: Option<MinRttParts>,
     /// The user's active flows, as the network counts them; at least one.
     pub flows: u32,
     /// What waits in the user's queue at the base station.

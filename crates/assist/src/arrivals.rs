@@ -1,6 +1,6 @@
 //! One user's records as they arrive: which are new, and how old they are.
 
-use crate::advice::{Advice, MinRttParts};
+use crate::advice::Advice;
 use crate::record::AdviceRecord;
 use cellcc_units::{Span, Time};
 
@@ -51,11 +51,7 @@ impl Arrivals {
         Ok(Advice {
             bandwidth: record.downlink,
             class: record.class,
-            min_rtt: MinRttParts {
-                network: record.min_rtt_network,
-                downlink: record.min_rtt_downlink,
-                uplink: record.min_rtt_uplink,
-            },
+            min_rtt: record.min_rtt,
             flows: record.flows.into(),
             backlog: record.backlog,
             period: record.period,

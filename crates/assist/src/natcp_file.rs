@@ -181,7 +181,7 @@ impl Timetable for FeedbackFile {
             bandwidth,
             // The recording was made of a flow that kept the queue full.
             class: AdviceClass::Backlogged,
-            min_rtt: MinRttParts { network, downlink: packet_time, uplink: Span::ZERO },
+            min_rtt: Some(MinRttParts { network, downlink: packet_time, uplink: Span::ZERO }),
             flows: 1,
             backlog: Bytes::ZERO,
             period: self.period(index),
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(file.poll(at(0)), None);
         let first = file.poll(at(1)).unwrap();
         assert_eq!(first.bandwidth, Rate::from_mbit_per_sec(0.48128));
-        assert_eq!(first.min_rtt.total(), Span::from_micros(34_934));
+        assert_eq!(first.min_rtt.unwrap().total(), Span::from_micros(34_934));
         assert_eq!(first.period, Span::from_millis(50));
         assert_eq!(file.poll(at(1)), None, "a line is reported once");
         assert_eq!(file.next_wake(), at(51));
@@ -226,7 +226,7 @@ mod tests {
         let mut file = parse(EXAMPLE).unwrap();
         let last = file.poll(at(5000)).unwrap();
         assert!(last.bandwidth.is_zero());
-        assert_eq!(last.min_rtt.downlink, Span::from_micros(941));
+        assert_eq!(last.min_rtt.unwrap().downlink, Span::from_micros(941));
         assert_eq!(file.next_wake(), Time::NEVER);
         assert_eq!(file.poll(at(9000)), None);
     }
@@ -283,7 +283,7 @@ mod tests {
             for &(mbit, micros) in &values {
                 let advice = file.poll(file.next_wake()).unwrap();
                 prop_assert!((advice.bandwidth.as_mbit_per_sec() - mbit).abs() < 1e-4);
-                prop_assert_eq!(advice.min_rtt.downlink, Span::from_micros(micros.into()));
+                prop_assert_eq!(advice.min_rtt.unwrap().downlink, Span::from_micros(micros.into()));
             }
             prop_assert_eq!(file.next_wake(), Time::NEVER);
         }

@@ -15,7 +15,7 @@
 //! | 58-59 | the user's active flows, at least one | |
 //! | 60-63 | counts the cells the user has been in | |
 
-use crate::advice::AdviceClass;
+use crate::advice::{AdviceClass, MinRttParts};
 use bytes::{Buf, BufMut};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -53,12 +53,8 @@ pub struct AdviceRecord {
     pub downlink: Rate,
     /// Bandwidth from the user, likewise.
     pub uplink: Rate,
-    /// Minimum RTT between gateway and base station. This and the two below in whole us.
-    pub min_rtt_network: Span,
-    /// Scheduling and transmission of a packet towards the user.
-    pub min_rtt_downlink: Span,
-    /// Scheduling and transmission of a packet from the user.
-    pub min_rtt_uplink: Span,
+    /// The minimum RTT, where it is known. In whole us; parts that are all below one are not known.
+    pub min_rtt: Option<MinRttParts>,
     /// What waits for the user at the base station; up to 4 GB.
     pub backlog: Bytes,
     /// How long the report may be used after `measured_until`. In whole ms.
@@ -85,9 +81,11 @@ impl AdviceRecord {
         user: [1; 16],
         downlink: Rate::from_bytes_per_sec(1_500_000),
         uplink: Rate::from_bytes_per_sec(375_000),
-        min_rtt_network: Span::from_millis(10),
-        min_rtt_downlink: Span::from_millis(1),
-        min_rtt_uplink: Span::from_micros(250),
+        min_rtt: Some(MinRttParts {
+            network: Span::from_millis(10),
+            downlink: Span::from_millis(1),
+            uplink: Span::from_micros(250),
+        }),
         backlog: Bytes::new(4500),
         valid_for: Span::from_millis(150),
         flows: 2,
@@ -105,7 +103,8 @@ impl AdviceRecord {
         out.put_slice(&self.user);
         out.put_u32_le(kbit_per_sec(self.downlink));
         out.put_u32_le(kbit_per_sec(self.uplink));
-        for part in [self.min_rtt_network, self.min_rtt_downlink, self.min_rtt_uplink] {
+        let min_rtt = self.min_rtt.unwrap_or_default();
+        for part in [min_rtt.network, min_rtt.downlink, min_rtt.uplink] {
             out.put_u32_le(as_u32(part.as_nanos() / NANOS_PER_MICRO));
         }
         out.put_u32_le(as_u32(self.backlog.get()));
@@ -142,9 +141,7 @@ impl AdviceRecord {
             user: rest.get_u128().to_be_bytes(),
             downlink: rate(rest.get_u32_le()),
             uplink: rate(rest.get_u32_le()),
-            min_rtt_network: Span::from_micros(rest.get_u32_le().into()),
-            min_rtt_downlink: Span::from_micros(rest.get_u32_le().into()),
-            min_rtt_uplink: Span::from_micros(rest.get_u32_le().into()),
+            min_rtt: min_rtt([rest.get_u32_le(), rest.get_u32_le(), rest.get_u32_le()]),
             backlog: Bytes::new(rest.get_u32_le().into()),
             valid_for: Span::from_millis(rest.get_u16_le().into()),
             flows: rest.get_u16_le(),
@@ -162,6 +159,12 @@ impl AdviceRecord {
         let flag = |set, bit| if set { bit } else { 0 };
         class | flag(self.handover, HANDOVER) | flag(self.stale, STALE) | flag(self.first, FIRST)
     }
+}
+
+fn min_rtt(micros: [u32; 3]) -> Option<MinRttParts> {
+    let [network, downlink, uplink] = micros.map(|micros| Span::from_micros(micros.into()));
+    let parts = MinRttParts { network, downlink, uplink };
+    (parts != MinRttParts::default()).then_some(parts)
 }
 
 fn as_u16(value: u64) -> u16 {

@@ -225,14 +225,16 @@ impl<P: AssistedPath> Reports<P> {
             (ReportSource::Causal, Some(counters)) => self.served(now, counters, user)?,
             (ReportSource::Causal, None) => (self.offered(now, user)?, AdviceClass::Backlogged),
         };
-        let scale = if self.is_wrong(now) { self.settings.scale } else { Ratio::ONE };
-        let bandwidth = bandwidth.mul_f64(scale.get());
+        let scaled = |scale: Ratio| if self.is_wrong(now) { scale.get() } else { 1.0 };
+        let bandwidth = bandwidth.mul_f64(scaled(self.settings.scale));
         let uplink = self.path.uplink(now - period, now);
+        let rtt_scale = scaled(self.settings.rtt_scale);
         let min_rtt = MinRttParts {
-            network: self.path.network_rtt(now),
-            downlink: self.downlink_time.at(bandwidth, self.flow.packet),
-            uplink: self.uplink_time.at(uplink, self.flow.ack),
+            network: self.path.network_rtt(now).mul_f64(rtt_scale),
+            downlink: self.downlink_time.at(bandwidth, self.flow.packet).mul_f64(rtt_scale),
+            uplink: self.uplink_time.at(uplink, self.flow.ack).mul_f64(rtt_scale),
         };
+        let min_rtt = self.settings.uplink_known.then_some(min_rtt);
         let backlog = user.counters.map_or(Bytes::ZERO, |counters| counters.backlog);
         Some(Advice { bandwidth, class, min_rtt, flows: user.flows.max(1), backlog, period, age: Span::ZERO })
     }

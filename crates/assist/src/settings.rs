@@ -30,6 +30,12 @@ pub struct NetAssist {
     /// What every reported bandwidth is multiplied by from [`wrong_from`](Self::wrong_from) on: wrong feedback, to see what
     /// it does. Zero reports a dead link.
     pub scale: Ratio,
+    /// What every reported minimum RTT is multiplied by from then on.
+    #[serde(skip_serializing_if = "is_one")]
+    pub rtt_scale: Ratio,
+    /// The base station knows how long a packet of the user takes. Where it does not, no minimum RTT is reported.
+    #[serde(skip_serializing_if = "is_true")]
+    pub uplink_known: bool,
     /// How much longer than [`delay`](Self::delay) reports take from then on.
     #[serde(skip_serializing_if = "is_default")]
     pub late: Span,
@@ -61,6 +67,10 @@ const DEFAULT_LATENESS: Span = Span::from_millis(75);
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+fn is_one(value: &Ratio) -> bool {
+    *value == Ratio::ONE
 }
 
 fn is_true(value: &bool) -> bool {
@@ -159,6 +169,8 @@ impl Default for NetAssist {
             foresight: None,
             channel_known: false,
             scale: Ratio::ONE,
+            rtt_scale: Ratio::ONE,
+            uplink_known: true,
             late: Span::ZERO,
             duplicated: Ratio::ZERO,
             reordered: Ratio::ZERO,

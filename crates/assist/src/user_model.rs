@@ -107,9 +107,7 @@ impl UserModel {
             user: self.key,
             downlink: advice.bandwidth,
             uplink,
-            min_rtt_network: advice.min_rtt.network,
-            min_rtt_downlink: advice.min_rtt.downlink,
-            min_rtt_uplink: advice.min_rtt.uplink,
+            min_rtt: advice.min_rtt,
             backlog: advice.backlog,
             valid_for: advice.period * VALID_PERIODS,
             flows: own.map_or(flows.max(known), |(_, flows)| flows).max(1),
@@ -174,11 +172,12 @@ impl UserModel {
         let uplink = self.uplink_delay.at(until, counted.uplink_delay);
         let downlink = estimate.downlink;
         let min_rtt = match counted.base_rtt {
-            BaseRtt::ToBaseStation(Some(network)) => MinRttParts { network, downlink, uplink },
             // A part without the others would be taken for the whole; senders know a minimum of their own.
-            BaseRtt::ToBaseStation(None) => MinRttParts::default(),
+            BaseRtt::ToBaseStation(network) => {
+                network.zip(uplink).map(|(network, uplink)| MinRttParts { network, downlink, uplink })
+            }
             BaseRtt::ToUser(whole) => {
-                MinRttParts { network: whole.saturating_sub(downlink), downlink, uplink: Span::ZERO }
+                Some(MinRttParts { network: whole.saturating_sub(downlink), downlink, uplink: Span::ZERO })
             }
         };
         is_known.then_some(Advice {
@@ -202,13 +201,13 @@ struct RecentMinimum {
 }
 
 impl RecentMinimum {
-    /// The minimum with what is measured now; zero while nothing was.
-    fn at(&mut self, now: Time, measured: Option<Span>) -> Span {
+    /// The minimum with what is measured now; `None` while nothing was.
+    fn at(&mut self, now: Time, measured: Option<Span>) -> Option<Span> {
         if now.since(self.window_began) >= UPLINK_DELAY_WINDOW {
             *self = Self { window_began: now, before: self.present, present: None };
         }
         self.present = self.present.into_iter().chain(measured).min();
-        self.before.into_iter().chain(self.present).min().unwrap_or(Span::ZERO)
+        self.before.into_iter().chain(self.present).min()
     }
 }
 
@@ -237,7 +236,7 @@ mod tests {
         Counted {
             downlink,
             uplink: Rate::from_mbit_per_sec(1.0),
-            uplink_delay: None,
+            uplink_delay: Some(Span::from_millis(8)),
             base_rtt: BaseRtt::ToBaseStation(Some(Span::from_millis(10))),
         }
     }
@@ -253,7 +252,7 @@ mod tests {
         assert_eq!(record.downlink, Rate::from_mbit_per_sec(12.0));
         assert_eq!((record.first, record.handover, record.sequence), (true, false, 1));
         assert_eq!((record.valid_for, record.measured_until), (Span::from_millis(150), at(50)));
-        assert_eq!(record.min_rtt_downlink, Span::from_millis(1));
+        assert_eq!(record.min_rtt.map(|parts| parts.downlink), Some(Span::from_millis(1)));
         let next = take(&mut user, 100, 1, 75_000);
         assert_eq!((next.first, next.sequence), (false, 2));
     }
@@ -277,20 +276,19 @@ mod tests {
 
     #[test]
     fn parts_of_the_minimum_rtt_are_reported_together_or_not_at_all() {
-        let reported = |base_rtt| {
-            let counted = Counted { base_rtt, ..counted(75_000) };
+        let ms = |value| Some(Span::from_millis(value));
+        let reported = |base_rtt, uplink_delay| {
+            let counted = Counted { base_rtt, uplink_delay, ..counted(75_000) };
             let record = UserModel::default().take(1, at(50), &Measured::Counted(counted), 1);
-            let record = record.expect("something is known");
-            [record.min_rtt_network, record.min_rtt_downlink, record.min_rtt_uplink]
-                .map(|part| part.as_nanos() / 1_000_000)
+            let parts = record.expect("something is known").min_rtt?;
+            Some([parts.network, parts.downlink, parts.uplink].map(|part| part.as_nanos() / 1_000_000))
         };
-        assert_eq!(reported(BaseRtt::ToBaseStation(Some(Span::from_millis(10)))), [10, 1, 0]);
-        assert_eq!(reported(BaseRtt::ToBaseStation(None)), [0, 0, 0]);
-        assert_eq!(
-            reported(BaseRtt::ToUser(Span::from_millis(20))),
-            [19, 1, 0],
-            "the packet's time is in it"
-        );
+        assert_eq!(reported(BaseRtt::ToBaseStation(ms(10)), ms(8)), Some([10, 1, 8]));
+        // 2 ms were reported where the path's minimum is 20 ms.
+        assert_eq!(reported(BaseRtt::ToBaseStation(ms(1)), None), None, "nobody knows the uplink's part");
+        assert_eq!(reported(BaseRtt::ToBaseStation(None), ms(8)), None);
+        let to_user = reported(BaseRtt::ToUser(Span::from_millis(20)), None);
+        assert_eq!(to_user, Some([19, 1, 0]), "the packet's time is in it");
     }
 
     #[test]
@@ -322,10 +320,10 @@ mod tests {
     fn the_uplinks_delay_is_its_recent_minimum() {
         let mut minimum = RecentMinimum::default();
         let ms = |value| Some(Span::from_millis(value));
-        assert_eq!(minimum.at(at(0), None), Span::ZERO);
-        assert_eq!(minimum.at(at(100), ms(8)), Span::from_millis(8));
-        assert_eq!(minimum.at(at(200), ms(20)), Span::from_millis(8));
-        assert_eq!(minimum.at(at(10_200), ms(12)), Span::from_millis(8), "of the last window");
-        assert_eq!(minimum.at(at(20_400), ms(30)), Span::from_millis(12));
+        assert_eq!(minimum.at(at(0), None), None);
+        assert_eq!(minimum.at(at(100), ms(8)), ms(8));
+        assert_eq!(minimum.at(at(200), ms(20)), ms(8));
+        assert_eq!(minimum.at(at(10_200), ms(12)), ms(8), "of the last window");
+        assert_eq!(minimum.at(at(20_400), ms(30)), ms(12));
     }
 }

@@ -140,7 +140,8 @@ function showOverview(overview) {
   document.title = `NetAssist ${overview.service}`;
   const known = overview.assisted.users + overview.unassisted.users;
   const hidden = known - overview.shown.length;
-  element('totals').textContent = `${plural(overview.users, 'user')} in the table, of ${known} something is known; `
+  const isEmpty = overview.shown.every((user) => user.class === 'stale');
+  element('totals').textContent = `${isEmpty ? 'No users: no source reports one now. ' : ''}${plural(overview.users, 'user')} in the table, of ${known} something is known; `
     + `${plural(overview.clients, 'client')} connected`
     + (hidden > 0 ? `. Shown: the ${overview.shown.length} to whom most is served` : '');
   showGroup('assisted', overview.assisted);

@@ -19,6 +19,8 @@ use tokio_tungstenite::tungstenite::Message;
 pub const REPORT_PERIOD: Span = Span::from_millis(50);
 /// Slots a second of the emulated cell (`cellcc_link::Cell`: LTE's millisecond).
 pub const SLOTS_PER_SECOND: u32 = 1000;
+/// An emulated user sends without a request: decoding takes a slot.
+const SLOT: Span = Span::from_millis(1000 / SLOTS_PER_SECOND as u64);
 /// The emulated cell's identity; users' temporary identifiers count from [`FIRST_RNTI`].
 pub const PCI: u16 = 1;
 /// The first user's identifier: the first C-RNTI (3GPP TS 38.321, table 7.1-1).
@@ -88,7 +90,7 @@ impl BaseStation {
             blocks: (busy[user].as_millis_f64() / served_users as f64).ceil() as u64,
             queued: now.backlog,
             longest_gap: None,
-            uplink_delay: None,
+            uplink_delay: Some(SLOT),
         });
         let attached = users.zip(&self.attached).filter_map(|(report, attached)| attached.then_some(report));
         let text = message(now.as_nanos() / 1_000_000, PCI, &attached.collect::<Vec<_>>());

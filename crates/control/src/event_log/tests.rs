@@ -191,7 +191,7 @@ fn one_of_each() -> Vec<Entry<'static>> {
         Call::Advice(Advice {
             bandwidth: Rate::from_bytes_per_sec(125_000),
             class: AdviceClass::Partial,
-            min_rtt: MinRttParts { network: MS, downlink: MS, uplink: Span::ZERO },
+            min_rtt: Some(MinRttParts { network: MS, downlink: MS, uplink: Span::ZERO }),
             flows: 2,
             backlog: bytes,
             period: MS,

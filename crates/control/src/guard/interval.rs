@@ -12,12 +12,10 @@ use cellcc_units::{Bytes, Span, Time};
 /// An interval is this many periods long, and four RTTs at least: the promise of a period arrives up to one RTT later.
 const PERIODS: u64 = 10;
 const RTTS: u64 = 4;
-/// It goes on until this many packets were promised or delivered, ...
-const MIN_PACKETS: u64 = 5;
+/// It goes on until this many packets were promised or delivered, since fewer refute nothing, ...
+const MIN_PACKETS: u64 = 10;
 /// ... up to so many times its length.
 const LONGEST: u64 = 8;
-/// To refute a promise by itself it needs so many.
-const REFUTING_PACKETS: u64 = 10;
 /// An RTT above this many minimum RTTs shows a standing queue: NATCP's own window fills two (paper, alpha = 2).
 const QUEUED_ABOVE: f64 = 2.0;
 /// Losing more than this share shows a full buffer, however short (RFC 9438's response function gives up here).
@@ -141,9 +139,8 @@ impl Interval {
         if self.held_back || !self.has(MIN_PACKETS, ack) {
             return Seen::default();
         }
-        let refutes = self.has(REFUTING_PACKETS, ack) && self.is_full(ack);
         Seen {
-            too_much: refutes && self.delivered < self.surely_promised.mul_f64(REFUTED_BELOW),
+            too_much: self.is_full(ack) && self.delivered < self.surely_promised.mul_f64(REFUTED_BELOW),
             idle: self.is_idle(ack.now.since(self.began)),
             unqueued: f64::from(self.unqueued) >= UNQUEUED_SHARE * f64::from(self.samples),
         }
@@ -156,7 +153,7 @@ impl Interval {
 
     /// Much more arrived than was promised by any of its reports.
     pub(super) fn is_more_than_promised(&self, ack: &Ack<'_>) -> bool {
-        self.has(REFUTING_PACKETS, ack) && self.delivered > self.promised_whole.mul_f64(REFUTED_ABOVE)
+        self.has(MIN_PACKETS, ack) && self.delivered > self.promised_whole.mul_f64(REFUTED_ABOVE)
     }
 
     fn has(&self, packets: u64, ack: &Ack<'_>) -> bool {

@@ -5,10 +5,10 @@
 //! 2. Too little: over an interval one and a half times the promise arrived. What arrives is a lower bound of what the
 //!    link carries, whatever the RTTs do. Reports may come late: the flow waits for all that may be about the interval, and
 //!    counts them all.
-//! 3. A flow that keeps to a promise sends no more than that. So where its packets hardly waited for the link, or where no
-//!    RTT shows a queue for two seconds, a round goes at a higher rate. One and a half times the promise arrives: a
-//!    finding as well, and the next round follows at once. If not, one finding less, and twice that time at half the rate
-//!    gives back what was sent too much.
+//! 3. A flow that keeps to a promise sends no more than that. So a round goes at a higher rate: after the second interval, then
+//!    every ten seconds, or every second where its packets hardly waited for the link or the last probe found more. One and a
+//!    half times the promise arrives: a finding as well, and the next round follows at once. If not, one finding less; and
+//!    half the rate gives back what was sent too much, until the RTT is what it was, for twice the probe's time at most.
 //! 4. Three findings in a row, of one kind, are no accident of a varying link: the advice is distrusted.
 //! 5. Distrust lasts ten seconds, and twice as long each time it returns, up to five minutes. What the base scheme sees
 //!    meanwhile is compared as well: distrust does not end before ten seconds without a finding.
@@ -46,12 +46,14 @@ use waiting::Waiting;
 
 /// Findings of one kind in a row that are enough.
 const FINDINGS: u32 = 3;
-/// Intervals in a row whose RTTs show no queue (2 s at 50 ms) before a probe; one in which packets hardly waited is enough.
+/// After so many intervals in a row whose RTTs show no queue (2 s at 50 ms) RTTs vary little: a probe may be as short as one.
 const UNQUEUED_INTERVALS: u32 = 4;
-/// Wait after a failed probe or a loss, if packets hardly waited.
-const IDLE_WAIT: Span = Span::from_secs(1);
-/// The same, if only the RTT suggests it: as rarely as BBR probes for the minimum RTT.
-const UNQUEUED_WAIT: Span = Span::from_secs(10);
+/// Wait after a failed probe or a loss, if packets hardly waited, or if the probe found more.
+const SHORT_WAIT: Span = Span::from_secs(1);
+/// The same, if nothing suggests it: as rarely as BBR probes for the minimum RTT.
+const RARE_WAIT: Span = Span::from_secs(10);
+/// Intervals before the first probe (1 s at 50 ms): what a flow learns in its first ones is its own RTT.
+const FIRST_INTERVALS: u32 = 2;
 /// How fast, and for how many times its length, a probe that found nothing is given back.
 const GIVE_BACK_GAIN: f64 = 0.5;
 const GIVE_BACK_TIMES: u64 = 2;
@@ -68,8 +70,8 @@ pub struct Promise {
     pub whole: Rate,
     /// Between two reports.
     pub period: Span,
-    /// The minimum RTT without the link; zero where the network does not tell.
-    pub network_rtt: Span,
+    /// The minimum RTT without the link, where the network says it.
+    pub network_rtt: Option<Span>,
 }
 
 impl Promise {
@@ -96,9 +98,14 @@ pub struct Guard {
     /// Intervals without a queue, up to now.
     unqueued: u32,
     probe: Option<Probe>,
-    /// When a probe last found nothing, or packets were lost.
-    probed_at: Time,
-    give_back_until: Time,
+    /// When a probe last found nothing, or packets were lost; `None` before that, while this advice is followed.
+    probed_at: Option<Time>,
+    /// It found more, and refuted nothing.
+    found_more: bool,
+    /// Intervals since the advice is followed.
+    intervals: u32,
+    /// What it sent too much is given back until the RTT is this again, or until then.
+    give_back: (Span, Time),
     distrusted_until: Option<Time>,
     distrust: Span,
 }
@@ -117,8 +124,10 @@ impl Default for Guard {
             idle: false,
             unqueued: 0,
             probe: None,
-            probed_at: Time::ZERO,
-            give_back_until: Time::ZERO,
+            probed_at: None,
+            found_more: false,
+            intervals: 0,
+            give_back: (Span::ZERO, Time::ZERO),
             distrusted_until: None,
             distrust: DISTRUST,
         }
@@ -135,7 +144,7 @@ impl Guard {
     pub fn gain(&self, now: Time) -> f64 {
         match self.probe.as_ref().and_then(Probe::gain) {
             Some(gain) => gain,
-            None if now < self.give_back_until => GIVE_BACK_GAIN,
+            None if now < self.give_back.1 => GIVE_BACK_GAIN,
             None => 1.0,
         }
     }
@@ -171,12 +180,15 @@ impl Guard {
     /// Packets were acknowledged while there was advice, followed or distrusted.
     pub fn on_ack(&mut self, ack: &Ack<'_>) {
         self.count_promise(ack.now);
-        let waited = self.waiting.add(ack, self.promise.network_rtt);
+        let waited = self.waiting.add(ack, self.promise.network_rtt.unwrap_or_default());
         let age = self.promise.age(ack);
         let interval = self.interval.get_or_insert_with(|| Interval::new(ack.now, age));
         interval.on_ack(ack, waited);
-        if self.probe.as_ref().is_some_and(Probe::is_under_way) || ack.now < self.give_back_until {
+        if self.probe.as_ref().is_some_and(Probe::is_under_way) || ack.now < self.give_back.1 {
             interval.probe();
+        }
+        if ack.rtt_sample.is_some_and(|sample| sample <= self.give_back.0) {
+            self.give_back.1 = ack.now;
         }
         self.ended.take_if(|ended| ended.is_settled(ack.now)).inspect(|ended| self.settle(ended, ack));
         let period = self.promise.period;
@@ -194,7 +206,7 @@ impl Guard {
         }
         // Losses show a queue that is full, or a link that drops: neither is a time to probe, nor a probe that found room.
         self.probe = None;
-        self.probed_at = loss.now;
+        self.probed_at = Some(loss.now);
     }
 
     fn count_promise(&mut self, now: Time) {
@@ -218,6 +230,7 @@ impl Guard {
         } else if interval.is_probed() {
             return;
         } else {
+            self.intervals += 1;
             self.idle = idle;
             self.unqueued = if unqueued { self.unqueued + 1 } else { 0 };
             self.too_much = if too_much { self.too_much + 1 } else { 0 };
@@ -243,11 +256,13 @@ impl Guard {
     }
 
     fn begin_probe(&mut self, ack: &Ack<'_>) {
-        let waited = ack.now.since(self.probed_at);
         let is_steady = self.unqueued >= UNQUEUED_INTERVALS;
+        let wait = if self.idle || self.found_more { SHORT_WAIT } else { RARE_WAIT };
         let is_due = self.too_little > 0
-            || (self.idle && waited >= IDLE_WAIT)
-            || (is_steady && waited >= UNQUEUED_WAIT);
+            || match self.probed_at {
+                Some(at) => ack.now.since(at) >= wait,
+                None => self.intervals >= FIRST_INTERVALS,
+            };
         // Several flows share what is promised: room that this one finds may be another's.
         let is_alone = self.promise.share == self.promise.whole;
         if is_due && is_alone && self.probe.is_none() && self.trusts() {
@@ -258,8 +273,9 @@ impl Guard {
     fn end_probe(&mut self, ack: &Ack<'_>) {
         let Some(probe) = &mut self.probe else { return };
         let Some(outcome) = probe.on_ack(ack, self.promise.age(ack)) else { return };
-        let length = probe.length();
+        let (length, rtt) = (probe.length(), probe.rtt);
         self.probe = None;
+        self.found_more = outcome == Outcome::More;
         if outcome == Outcome::TooLittle {
             self.too_little += 1;
             return self.distrust_after_findings(ack.now);
@@ -267,8 +283,8 @@ impl Guard {
         if outcome == Outcome::NoMore {
             self.too_little = self.too_little.saturating_sub(1);
         }
-        self.give_back_until = ack.now + length * GIVE_BACK_TIMES;
-        self.probed_at = ack.now;
+        self.give_back = (rtt, ack.now + length * GIVE_BACK_TIMES);
+        self.probed_at = Some(ack.now);
     }
 
     fn distrust_after_findings(&mut self, now: Time) {
@@ -276,6 +292,7 @@ impl Guard {
             return;
         }
         (self.too_much, self.too_little, self.idle, self.unqueued) = (0, 0, false, 0);
+        (self.probed_at, self.found_more, self.intervals) = (None, false, 0);
         self.pause();
         self.distrusted_until = Some(now + self.distrust);
         self.distrust = (self.distrust * 2).min(MAX_DISTRUST);

@@ -17,6 +17,8 @@ const PACKETS: u64 = 8;
 const LONGEST: Span = Span::from_secs(1);
 /// So many RTTs in a row that show a queue end it.
 const QUEUED_IN_A_ROW: u32 = 4;
+/// Delivering this many times the promise is more. A right promise is what the link carries.
+const MORE_ABOVE: f64 = 1.2;
 /// Fewer packets than this tell nothing: at the promised rate four of eight would have left.
 const MIN_PACKETS: u64 = 6;
 
@@ -25,6 +27,8 @@ const MIN_PACKETS: u64 = 6;
 pub(super) enum Outcome {
     /// Much more than promised arrives.
     TooLittle,
+    /// More arrives than was promised, but not that much, or the promise has risen as it did.
+    More,
     /// It does not.
     NoMore,
     /// Too little was sent, or lost, to tell.
@@ -35,9 +39,13 @@ pub(super) enum Outcome {
 #[derive(Debug, Clone)]
 pub(super) struct Probe {
     gain: f64,
+    /// The RTT at its beginning.
+    pub(super) rtt: Span,
     shortest: Span,
     armed_at: Time,
-    /// The highest rate promised since then.
+    /// The rate promised then, ...
+    first_promised: Rate,
+    /// ... and the highest one since.
     promised: Rate,
     /// Its first packet, and its last one so far.
     sent: Option<Ends>,
@@ -77,8 +85,10 @@ impl Probe {
         }
         Some(Self {
             gain,
+            rtt: round,
             shortest,
             armed_at: ack.now,
+            first_promised: promise.whole,
             promised: promise.whole,
             sent: None,
             packets: 0,
@@ -165,10 +175,13 @@ impl Probe {
 
     /// What this rate shows; `settled`: no report of it is to come.
     fn outcome(&self, rate: Rate, settled: bool) -> Option<Outcome> {
-        if rate <= self.promised.mul_f64(REFUTED_ABOVE) {
-            return Some(Outcome::NoMore);
+        let exceeds = |promised: Rate, factor| rate > promised.mul_f64(factor);
+        if exceeds(self.promised, MORE_ABOVE) {
+            let refutes = exceeds(self.promised, REFUTED_ABOVE);
+            return settled.then_some(if refutes { Outcome::TooLittle } else { Outcome::More });
         }
-        settled.then_some(Outcome::TooLittle)
+        let has_risen = exceeds(self.first_promised, REFUTED_ABOVE);
+        Some(if has_risen { Outcome::More } else { Outcome::NoMore })
     }
 }
 
@@ -194,7 +207,7 @@ mod tests {
     /// 10 packets in 20 ms.
     fn promise() -> Promise {
         let rate = Rate::from_transfer(PACKET * 10, MIN_RTT);
-        Promise { share: rate, whole: rate, period: PERIOD, network_rtt: Span::ZERO }
+        Promise { share: rate, whole: rate, period: PERIOD, network_rtt: None }
     }
 
     fn begin(sample: Span) -> Option<Probe> {

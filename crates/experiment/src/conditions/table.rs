@@ -187,6 +187,11 @@ const NETASSIST: &[Condition] = &[
     ),
     key("netassist.scale", factor("0x to 100x, such as 2x"))
         .means("Factor on each reported bandwidth, to make reports wrong; 0x: a dead link is reported"),
+    key("netassist.rtt_scale", factor("0x to 100x, such as 0.1x"))
+        .means("Factor on each reported minimum RTT, to make reports wrong"),
+    key("netassist.uplink_known", SWITCH).means(
+        "The base station knows what its uplink adds to the minimum RTT; if not, it reports none [default: true]",
+    ),
     key("netassist.late", time("0s to 60s, such as 500ms"))
         .means("How much longer than `delay` reports take"),
     key("netassist.duplicated", share("0% to 100%, such as 1%"))
@@ -200,7 +205,7 @@ const NETASSIST: &[Condition] = &[
     key("netassist.age_known", SWITCH)
         .means("The sender knows how old a report is; if not, a late one passes for new [default: true]"),
     key("netassist.wrong_from", text("TIME"))
-        .means("From then on `scale`, `late`, `duplicated` and `reordered` hold"),
+        .means("From then on `scale`, `rtt_scale`, `late`, `duplicated` and `reordered` hold"),
     key("netassist.outages", LIST).means("Times without reports, [\"30s..40s\"]; [\"30s..\"] for good"),
     key("netassist.handovers", LIST).means(
         "When the user comes to another cell, [\"30s\"], whose NetAssist knows nothing of what was \

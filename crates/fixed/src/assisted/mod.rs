@@ -57,8 +57,8 @@ mirror! {
         pub probe_timeout as probe_timeout_us: Micros,
         /// The size of a full packet in bytes.
         pub packet_bytes: u32,
-        /// Zero.
-        pub reserved: u32,
+        /// Its smoothed RTT; zero for unknown.
+        pub rtt as rtt_us: Micros,
     }
 }
 
@@ -99,23 +99,25 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// NATCP's, of advice that is followed. A bandwidth of zero leaves two packets in flight and one per minimum RTT: what
-    /// the authors' code does there (no pacing, and the window of before) floods a dead link.
+    /// NATCP's, of advice that is followed. The minimum RTT is no less than the path's own: nothing comes back sooner, whatever
+    /// the network says.
+    ///
+    /// The rate is a packet per RTT at least. A packet that came back in that time shows that the link carries as much, and
+    /// two packets in flight fill no queue. What the authors' code does at a bandwidth of zero (no pacing, and the window of
+    /// before) floods a dead link.
     #[inline(always)]
     pub fn advised(config: &Config, advice: &Advice, path: &Path) -> Self {
-        let known = if advice.min_rtt == Micros::ZERO { path.min_rtt } else { advice.min_rtt };
-        let min_rtt = if known == Micros::ZERO { NOMINAL_RTT } else { known };
+        let min_rtt = or(advice.min_rtt.max(path.min_rtt), NOMINAL_RTT);
         let (bandwidth, beta) = (advice.bandwidth.0, advice.flows.max(1) as u64);
         let bdp = product(bandwidth, min_rtt.0).checked_div(MICROS_PER_SECOND).unwrap_or(0);
         let bytes = config.alpha.of(bdp).checked_div(beta).unwrap_or(0);
         let cwnd = bytes.checked_div(path.packet_bytes as u64).unwrap_or(0).min(u32::MAX as u64) as u32;
         let share = if config.paces_at_share { beta } else { 1 };
-        let rate = if bandwidth == 0 {
-            (path.packet_bytes as u64 * MICROS_PER_SECOND).checked_div(min_rtt.0 as u64)
-        } else {
-            config.pacing_gain.of(bandwidth).checked_div(share)
-        };
-        Self { pacing: BytesPerSecond(rate.unwrap_or(0).max(1)), cwnd: Packets(cwnd).max(MIN_WINDOW) }
+        let rate = config.pacing_gain.of(bandwidth).checked_div(share).unwrap_or(0);
+        // In an outage the RTT is that of packets that waited for its end.
+        let rtt = if bandwidth == 0 { min_rtt } else { or(path.rtt, min_rtt) };
+        let least = (path.packet_bytes as u64 * MICROS_PER_SECOND).checked_div(rtt.0 as u64).unwrap_or(0);
+        Self { pacing: BytesPerSecond(rate.max(least).max(1)), cwnd: Packets(cwnd).max(MIN_WINDOW) }
     }
 
     /// These limits, and no more than `cap`: NACubic, and BBR with network assistance.
@@ -123,6 +125,11 @@ impl Limits {
     pub fn capped(self, cap: Self) -> Self {
         Self { pacing: self.pacing.min(cap.pacing), cwnd: self.cwnd.min(cap.cwnd) }
     }
+}
+
+#[inline(always)]
+fn or(known: Micros, otherwise: Micros) -> Micros {
+    if known == Micros::ZERO { otherwise } else { known }
 }
 
 /// The state of one flow: whether there is advice to follow.

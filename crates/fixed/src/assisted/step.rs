@@ -97,7 +97,7 @@ impl Step for AssistedStep {
             min_rtt: Micros::ZERO,
             probe_timeout: Micros::ZERO,
             packet_bytes: 0,
-            reserved: 0,
+            rtt: Micros::ZERO,
         },
         settings: AssistedSettings { alpha: 0, pacing_gain: 0, timeout_periods: 0, paces_at_share: 0 },
         limits: SocketLimits { pacing: 0, cwnd: 0, follows: 0 },
@@ -131,6 +131,7 @@ impl Step for AssistedStep {
         if draw.rarely(3) {
             self.advice = advice(draw, self.path.now);
             self.path.min_rtt = Micros(draw.bits(17));
+            self.path.rtt = Micros(if draw.rarely(3) { 0 } else { draw.bits(19) });
             self.path.probe_timeout = Micros(draw.bits(19));
             self.path.packet_bytes = draw.bits(11);
         }

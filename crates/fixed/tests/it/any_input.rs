@@ -68,8 +68,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn path()(now in long_word(), min_rtt in word(), probe_timeout in word(), packet_bytes in word()) -> Path {
-        Path { now: Instant(now), min_rtt: Micros(min_rtt), probe_timeout: Micros(probe_timeout), packet_bytes, reserved: 0 }
+    fn path()(now in long_word(), min_rtt in word(), probe_timeout in word(), packet_bytes in word(), rtt in word()) -> Path {
+        Path { now: Instant(now), min_rtt: Micros(min_rtt), probe_timeout: Micros(probe_timeout), packet_bytes, rtt: Micros(rtt) }
     }
 }
 

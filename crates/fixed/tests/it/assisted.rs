@@ -17,7 +17,13 @@ fn advice(millis: u64) -> Advice {
 
 fn path(millis: u64) -> Path {
     let now = Instant(millis * 1000);
-    Path { now, min_rtt: Micros(25_000), probe_timeout: Micros(60_000), packet_bytes: 1500, reserved: 0 }
+    Path {
+        now,
+        min_rtt: Micros(25_000),
+        probe_timeout: Micros(60_000),
+        packet_bytes: 1500,
+        rtt: Micros(30_000),
+    }
 }
 
 const OWN: Limits = Limits { pacing: BytesPerSecond(u64::MAX), cwnd: Packets(7) };

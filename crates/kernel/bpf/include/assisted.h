@@ -27,7 +27,7 @@ struct assisted_state {
 
 struct path {
 	__u64 now_us;
-	__u32 min_rtt_us, probe_timeout_us, packet_bytes, reserved;
+	__u32 min_rtt_us, probe_timeout_us, packet_bytes, rtt_us;
 };
 
 struct assisted_settings {
@@ -77,9 +77,9 @@ static __always_inline void read_path(struct sock *sk, struct path *path)
 	path->now_us = tp->tcp_mstamp;
 	path->min_rtt_us = min_rtt_us == ~0U ? 0 : min_rtt_us;
 	/* srtt_us counts eighths; rttvar_us is four times the variation (tcp_rtt_estimator). */
-	path->probe_timeout_us = (tp->srtt_us >> 3) + tp->rttvar_us;
+	path->rtt_us = tp->srtt_us >> 3;
+	path->probe_timeout_us = path->rtt_us + tp->rttvar_us;
 	path->packet_bytes = tp->mss_cache;
-	path->reserved = 0;
 }
 
 /* The part of a bandwidth that is payload. Advice counts headers, as the link does; windows and pacing rates of the kernel do

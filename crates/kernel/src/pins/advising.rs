@@ -46,7 +46,8 @@ pub fn advice_now(advice: &Advice) -> AdviceValue {
     AdviceValue {
         bandwidth: BytesPerSecond(advice.bandwidth.as_bytes_per_sec()),
         measured_at: Instant(monotonic_us().saturating_sub(micros(advice.age))),
-        min_rtt: short(advice.min_rtt.total()),
+        // Zero where the network does not report it.
+        min_rtt: short(advice.min_rtt.unwrap_or_default().total()),
         period: short(advice.period),
         flows: advice.flows,
         reserved: 0,

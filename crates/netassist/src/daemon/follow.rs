@@ -28,6 +28,7 @@ impl Follower {
         while let Some(event) = source.next().await {
             match event {
                 SourceEvent::Samples(mut samples) => {
+                    self.counts.heard(&self.name);
                     if !has_named_a_stranger {
                         has_named_a_stranger = self.names_a_stranger(&samples);
                     }
@@ -66,10 +67,17 @@ impl Follower {
 
 #[cfg(test)]
 mod tests {
+    use super::super::metrics::registry;
     use super::super::test_edge::Edge;
     use super::*;
+    use crate::source::flexric::{FlexRicReader, FlexRicSettings, UserNames};
     use crate::source::gnb::{GnbReader, GnbSettings};
-    use crate::source::{InputProblem, Messages, NextMessage, Plausible, RawInput, RawMessage};
+    use crate::source::mec::MecReader;
+    use crate::source::{
+        InputProblem, MessageReader, Messages, NextMessage, Plausible, RawInput, RawMessage,
+    };
+    use cellcc_units::Span;
+    use prometheus_client::encoding::text::encode;
     use std::sync::Mutex;
 
     struct Texts(Vec<String>);
@@ -86,8 +94,18 @@ mod tests {
         }
     }
 
-    /// What a service whose source sends these messages counts and logs.
+    /// What a service whose base station sends these messages counts and logs.
     async fn followed(texts: Vec<String>) -> (u64, Vec<String>, Option<String>) {
+        let reader = GnbReader::new(GnbSettings { downlink_slots_per_second: 1400, network_rtt: None });
+        let (problems, lines, troubled, _) = followed_with(texts, reader).await;
+        (problems, lines, troubled)
+    }
+
+    /// The same of a source whose messages are read so; and its metrics.
+    async fn followed_with(
+        texts: Vec<String>,
+        reader: impl MessageReader + 'static,
+    ) -> (u64, Vec<String>, Option<String>, String) {
         let edge = Edge::start("edge").await;
         let lines = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&lines);
@@ -99,10 +117,55 @@ mod tests {
             log: Arc::new(move |line| log.lock().unwrap().push(line.to_owned())),
         };
         let counts = Arc::clone(&follower.counts);
-        let reader = GnbReader::new(GnbSettings { downlink_slots_per_second: 1400, network_rtt: None });
+        let metrics = registry(edge.server.clone(), Arc::clone(&counts), follower.probes.clone());
         follower.follow(Box::new(Messages::new(Texts(texts), reader, Plausible::default()))).await;
         let lines = lines.lock().unwrap().clone();
-        (counts.problems.load(Ordering::Relaxed), lines, edge.server.troubled_source())
+        let mut text = String::new();
+        encode(&mut text, &metrics).unwrap();
+        let troubled = edge.server.troubled_source(Span::from_secs(3600));
+        (counts.problems.load(Ordering::Relaxed), lines, troubled, text)
+    }
+
+    /// Nothing was counted, and /health said 503.
+    #[tokio::test]
+    async fn messages_of_an_empty_cell_count_as_messages_whatever_source_sends_them() {
+        let twice = |text: &str| vec![text.to_owned(); 2];
+        let gnb = || GnbReader::new(GnbSettings { downlink_slots_per_second: 1400, network_rtt: None });
+        let settings = FlexRicSettings {
+            pci: 1,
+            resource_blocks_per_second: 1,
+            network_rtt: None,
+            names: UserNames::default(),
+        };
+        let heard = [
+            followed_with(
+                twice(r#"{"timestamp":"2026-07-22T10:00:00.050","cells":[{"ue_list":[]}]}"#),
+                gnb(),
+            )
+            .await,
+            followed_with(
+                twice(r#"{"timestamp":"2026-07-22T10:00:00.050","cells":[{"cell_metrics":{"pci":1}}]}"#),
+                gnb(),
+            )
+            .await,
+            followed_with(twice(r#"{"timestamp":1700000000.05,"cell_metrics":{},"ue_list":[]}"#), gnb())
+                .await,
+            followed_with(
+                twice(r#"{"tstamp":1790000000050000,"mac":[],"rlc":[]}"#),
+                FlexRicReader::new(settings),
+            )
+            .await,
+            followed_with(twice(r#"{"cellInfo":[],"cellUEInfo":[]}"#), MecReader::new(None)).await,
+        ];
+        for (problems, lines, troubled, metrics) in heard {
+            assert_eq!(
+                (problems, lines.len(), troubled),
+                (0, 1, None),
+                "the end is all that the log has: {lines:?}"
+            );
+            assert!(metrics.contains("netassist_source_messages_total{source=\"gnb\"} 2"), "{metrics}");
+            assert!(metrics.contains("netassist_samples_total 0"), "{metrics}");
+        }
     }
 
     fn report(ms: u64, rate: &str) -> String {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Connections at once: a few programs that ask now and then, each of a host of its own.
 pub(super) const BOUNDS: Bounds = Bounds::of(64);
-/// Without a measurement for this long the service is of no use: longer than any useful period of a source.
+/// A source that sends nothing for this long is of no use: longer than any useful period.
 pub(super) const SILENCE: Span = Span::from_secs(10);
 /// The content type of OpenMetrics 1.0.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -35,17 +35,18 @@ pub(super) async fn serve(port: Port, server: Server, registry: Registry, silenc
 }
 
 async fn health(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
-    let silent = shared.server.silent_for();
-    if silent < shared.silence {
-        (StatusCode::OK, "ok\n".to_owned())
-    } else {
-        let seconds = silent.as_nanos() / 1_000_000_000;
-        let trouble = match shared.server.troubled_source() {
-            Some(source) => format!("; the source {source} sent what could not be used"),
-            None => String::new(),
-        };
-        (StatusCode::SERVICE_UNAVAILABLE, format!("no measurement for {seconds} s{trouble}: see the log\n"))
+    let Shared { server, silence, .. } = &*shared;
+    let silent = server.silent_for();
+    if silent < *silence {
+        let users = if server.without_users_for() < *silence { "" } else { ": no users" };
+        return (StatusCode::OK, format!("ok{users}\n"));
     }
+    let seconds = silent.as_nanos() / 1_000_000_000;
+    let why = match server.troubled_source(*silence) {
+        Some(source) => format!("what came from the source {source} could not be used: see the log"),
+        None => "no source sent anything: are they running?".to_owned(),
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, format!("nothing for {seconds} s; {why}\n"))
 }
 
 async fn metrics(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
@@ -86,8 +87,33 @@ mod tests {
         edge.measure();
         tokio::time::sleep(Duration::from_millis(500)).await;
         let answer = ask(address).await;
-        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("no measurement for 0 s"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 503") && answer.contains("nothing for 0 s; no source"),
+            "{answer}"
+        );
         edge.measure();
         assert!(ask(address).await.starts_with("HTTP/1.1 200"), "and it is well again");
+    }
+
+    /// The answer was 503, and for a reason that lay far back.
+    #[tokio::test]
+    async fn a_source_that_speaks_of_nobody_is_alive_and_a_silent_one_is_not_said_to_be_wrong() {
+        let edge = Edge::start("edge").await;
+        let port = Port::bind((Ipv4Addr::LOCALHOST, 0).into(), BOUNDS).await.unwrap();
+        let address = port.address().unwrap();
+        let silence = Span::from_millis(400);
+        tokio::spawn(serve(port, edge.server.clone(), Registry::default(), silence));
+        edge.measure();
+        edge.server.source_problem("gnb");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let silent = ask(address).await;
+        assert!(silent.starts_with("HTTP/1.1 503") && silent.contains("no source sent anything"), "{silent}");
+        edge.server.samples(&[]);
+        let empty = ask(address).await;
+        assert!(empty.starts_with("HTTP/1.1 200") && empty.ends_with("ok: no users\n"), "{empty}");
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        edge.server.source_problem("gnb");
+        let troubled = ask(address).await;
+        assert!(troubled.starts_with("HTTP/1.1 503") && troubled.contains("the source gnb"), "{troubled}");
     }
 }

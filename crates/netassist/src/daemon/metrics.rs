@@ -5,12 +5,14 @@ use crate::service::Counts;
 use crate::transport::{Server, ServerCounts};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the sources have reported.
 #[derive(Debug, Default)]
@@ -19,6 +21,23 @@ pub(super) struct SourceCounts {
     pub(super) problems: AtomicU64,
     /// Sources that have ended.
     pub(super) ended: AtomicU64,
+    /// By source: messages, or looks, that could be used, those of an empty cell as well.
+    messages: Mutex<BTreeMap<String, u64>>,
+}
+
+impl SourceCounts {
+    /// A source has sent something that can be used.
+    pub(super) fn heard(&self, source: &str) {
+        let mut messages = self.messages();
+        match messages.get_mut(source) {
+            Some(count) => *count += 1,
+            None => drop(messages.insert(source.to_owned(), 1)),
+        }
+    }
+
+    fn messages(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// All metrics, read when they are asked for.
@@ -50,7 +69,7 @@ impl Collector for All {
         for (name, help, value) in counters.concat() {
             one(&mut encoder, name, help, &ConstCounter::new(value))?;
         }
-        Ok(())
+        self.messages(&mut encoder)
     }
 }
 
@@ -77,6 +96,16 @@ impl All {
                 self.probes.silent() as u64,
             ),
         ]
+    }
+
+    fn messages(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let help = "Messages of each source that could be used: samples counts what they report of users, of whom a cell may have none";
+        let mut encoder = encoder.encode_descriptor("source_messages", help, None, MetricType::Counter)?;
+        for (source, count) in self.sources.messages().iter() {
+            let label = [("source", source.as_str())];
+            ConstCounter::new(*count).encode(encoder.encode_family(&label)?)?;
+        }
+        Ok(())
     }
 
     fn sources(&self) -> [Row; 6] {

@@ -11,7 +11,7 @@ use crate::live_flows::LiveFlows;
 use crate::sample::Sample;
 use crate::service::Service;
 use crate::transport::Server;
-use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured};
 use cellcc_netassist_client::{Credentials, PeerName, Role};
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -85,7 +85,7 @@ impl Edge {
         let advice = Advice {
             bandwidth: Rate::from_mbit_per_sec(12.0),
             class: AdviceClass::Backlogged,
-            min_rtt: MinRttParts::default(),
+            min_rtt: None,
             flows: 1,
             backlog: Bytes::ZERO,
             period: Span::from_millis(50),

@@ -123,7 +123,6 @@ impl Service {
     }
 
     fn user_overview(&self, now: Time, index: UserIndex, record: &AdviceRecord) -> UserOverview {
-        let min_rtt = record.min_rtt_network + record.min_rtt_downlink + record.min_rtt_uplink;
         let informed = self.servers_of(index);
         UserOverview {
             user: self.identities.user(index).name.clone(),
@@ -138,7 +137,7 @@ impl Service {
             reported_mbit_per_s: record.downlink.as_mbit_per_sec(),
             queue_bytes: record.backlog.get(),
             queueing_ms: queueing_ms(record),
-            min_rtt_ms: (!min_rtt.is_zero()).then(|| min_rtt.as_millis_f64()),
+            min_rtt_ms: record.min_rtt.map(|parts| parts.total().as_millis_f64()),
             flows: record.flows,
             cells_seen: u64::from(record.cell_epoch) + 1,
             age_ms: now.since(record.measured_until).as_nanos() / 1_000_000,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::audit::EndReason;
 use crate::identity::{SourceName, User};
-use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured};
 use cellcc_units::{Bytes, Rate};
 
 const ALICE: &str = "10.45.0.2";
@@ -63,7 +63,7 @@ fn sample(name: &str, until: u64) -> Sample {
     let advice = Advice {
         bandwidth: Rate::from_mbit_per_sec(12.0),
         class: AdviceClass::Backlogged,
-        min_rtt: MinRttParts::default(),
+        min_rtt: None,
         flows: 1,
         backlog: Bytes::ZERO,
         period: PERIOD,

@@ -150,7 +150,6 @@ impl Source for Host {
                 let &Reverse((at, _)) = self.turns.peek()?;
                 tokio::time::sleep_until(self.clock.instant(at).into()).await;
                 match self.due(self.clock.now()) {
-                    Ok(samples) if samples.is_empty() => {}
                     Ok(samples) => return Some(SourceEvent::Samples(samples)),
                     Err(problem) => {
                         self.counters = None;

@@ -1,7 +1,8 @@
 //! A source of messages: an input that says how they come, and a reader that says what is in them.
 
 use super::{
-    InputProblem, LeftOut, MessageReader, NextEvent, Plausible, RawInput, Recorder, Source, SourceEvent,
+    InputProblem, LeftOut, MessageReader, NextEvent, Plausible, RawInput, Reading, Recorder, Source,
+    SourceEvent,
 };
 use cellcc_units::Rate;
 use std::path::Path;
@@ -47,8 +48,13 @@ impl<I: RawInput, R: MessageReader> Source for Messages<I, R> {
                 Ok(message) => match self.reader.read(message.at, &message.bytes) {
                     Ok(mut reading) => {
                         self.plausible.sift(&mut reading);
-                        self.left_out = reading.left_out;
-                        SourceEvent::Samples(reading.samples)
+                        let Reading { samples, left_out } = reading;
+                        // A message of which nothing is left is not one of an empty cell.
+                        if samples.is_empty() && left_out.count > 0 {
+                            return Some(SourceEvent::LeftOut(left_out));
+                        }
+                        self.left_out = left_out;
+                        SourceEvent::Samples(samples)
                     }
                     Err(malformed) => SourceEvent::Problem(malformed),
                 },

@@ -45,7 +45,7 @@ pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send
 /// What comes from a source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SourceEvent {
-    /// Measurements.
+    /// The measurements of a message, or of a look; none of an empty cell.
     Samples(Vec<Sample>),
     /// Entries of what came before it that were no measurements; for the log, and counted.
     LeftOut(LeftOut),

@@ -92,12 +92,14 @@ impl Server {
 
     /// A source has sent what could not be used.
     pub(crate) fn source_problem(&self, source: &str) {
-        self.shared.state().troubled_source = Some(source.to_owned());
+        self.shared.state().troubled_source = Some((source.to_owned(), self.shared.clock.now()));
     }
 
-    /// The source that has sent last what could not be used.
-    pub(crate) fn troubled_source(&self) -> Option<String> {
-        self.shared.state().troubled_source.clone()
+    /// The source that has sent last what could not be used, where that was within this time.
+    pub(crate) fn troubled_source(&self, within: Span) -> Option<String> {
+        let now = self.shared.clock.now();
+        let troubled = self.shared.state().troubled_source.clone();
+        troubled.filter(|(_, at)| now.since(*at) < within).map(|(source, _)| source)
     }
 
     /// The service's name.
@@ -137,8 +139,13 @@ impl Server {
         self.shared.note(client, address, event)
     }
 
-    /// For how long no sample has become a record.
+    /// For how long no source has sent anything that can be used.
     pub(crate) fn silent_for(&self) -> Span {
+        self.shared.clock.now().since(self.shared.state().heard_at)
+    }
+
+    /// For how long no sample has become a record.
+    pub(crate) fn without_users_for(&self) -> Span {
         self.shared.clock.now().since(self.shared.state().measured_at)
     }
 

@@ -50,10 +50,12 @@ pub(super) struct State {
     pub(super) connections: HashMap<ClientId, Connected>,
     pub(super) broker: Option<Outbox>,
     pub(super) counts: ServerCounts,
-    /// The source that has sent last what could not be used.
-    pub(super) troubled_source: Option<String>,
+    /// The source that has sent last what could not be used, and when.
+    pub(super) troubled_source: Option<(String, Time)>,
     flows_looked_at: Time,
-    /// When the last sample became a record; at first, when the service began.
+    /// When a source last sent something that can be used, if only that its cell is empty; at first, when the service began.
+    pub(super) heard_at: Time,
+    /// When the last sample became a record; likewise.
     pub(super) measured_at: Time,
 }
 
@@ -73,6 +75,7 @@ impl Shared {
             counts: ServerCounts::default(),
             troubled_source: None,
             flows_looked_at: Time::ZERO,
+            heard_at: clock.now(),
             measured_at: clock.now(),
         };
         Self { clock, state: Mutex::new(state), name, verifier, flows, audit }
@@ -98,12 +101,13 @@ impl Shared {
         self.pass_on_audit(&mut state);
     }
 
-    /// Publishes what follows from a source's samples.
+    /// Publishes what follows from a source's samples, of which a message of an empty cell has none.
     pub(super) fn samples(&self, samples: &[Sample]) {
         let mut state = self.state();
         let publications: Vec<_> = samples.iter().filter_map(|sample| state.service.sample(sample)).collect();
+        state.heard_at = self.clock.now();
         if !publications.is_empty() {
-            state.measured_at = self.clock.now();
+            state.measured_at = state.heard_at;
         }
         state.publish(&publications);
     }

@@ -138,15 +138,15 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
         desk.hears_that(record).await
     };
     let unknown = reported(|_| true).await;
-    assert_eq!([unknown.min_rtt_network, unknown.min_rtt_downlink, unknown.min_rtt_uplink], [Span::ZERO; 3]);
+    assert_eq!(unknown.min_rtt, None);
     let host = EchoHost::bind(echo).await.unwrap();
     tokio::spawn(host.run());
     // Measured, and not as configured.
     let is_measured = |record: &AdviceRecord| {
-        !record.min_rtt_network.is_zero() && record.min_rtt_network < Span::from_secs(1)
+        record.min_rtt.is_some_and(|parts| !parts.network.is_zero() && parts.network < Span::from_secs(1))
     };
-    let known = reported(is_measured).await;
-    assert_eq!(known.min_rtt_downlink, Span::from_millis(1));
+    let known = reported(is_measured).await.min_rtt.expect("known");
+    assert_eq!(known.downlink, Span::from_millis(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

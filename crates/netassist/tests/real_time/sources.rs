@@ -31,7 +31,7 @@ pub(crate) fn report(at_ms: u64) -> String {
         blocks: 35,
         queued: Bytes::new(3000),
         longest_gap: None,
-        uplink_delay: None,
+        uplink_delay: Some(Span::from_millis(8)),
     };
     message(at_ms, user.pci, &[user])
 }

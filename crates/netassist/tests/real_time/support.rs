@@ -94,7 +94,7 @@ impl Edge {
         let advice = Advice {
             bandwidth: Rate::from_mbit_per_sec(mbit),
             class: AdviceClass::Backlogged,
-            min_rtt: MinRttParts { network: Span::from_millis(10), ..MinRttParts::default() },
+            min_rtt: Some(MinRttParts { network: Span::from_millis(10), ..MinRttParts::default() }),
             flows: 1,
             backlog: Bytes::ZERO,
             period,

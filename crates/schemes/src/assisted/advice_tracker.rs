@@ -67,7 +67,7 @@ impl AdviceTracker {
         let advice = advice.filter(|_| self.guard.trusts() || !self.guarded)?;
         Some(TrustedAdvice {
             bandwidth: advice.bandwidth,
-            min_rtt: Some(advice.min_rtt.total()).filter(|span| !span.is_zero()),
+            min_rtt: advice.min_rtt.map(|parts| parts.total()),
             flows: self.flows(&advice),
             gain: if self.guarded { self.guard.gain(now) } else { 1.0 },
         })
@@ -89,7 +89,7 @@ impl AdviceTracker {
             self.advice = Some(*advice);
             let Advice { bandwidth: whole, period, min_rtt, .. } = *advice;
             let share = whole.mul_f64(1.0 / f64::from(self.flows(advice)));
-            let promise = Promise { share, whole, period, network_rtt: min_rtt.network };
+            let promise = Promise { share, whole, period, network_rtt: min_rtt.map(|parts| parts.network) };
             self.guard.on_advice(now, promise);
         }
         taken
@@ -127,7 +127,9 @@ impl AdviceTracker {
     pub(super) fn observe(&self, observer: &mut dyn Observer) {
         if let Some(advice) = &self.advice {
             observer.value("advised_bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
-            observer.value("advised_min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
+            if let Some(parts) = advice.min_rtt {
+                observer.value("advised_min_rtt", "ms", parts.total().as_millis_f64());
+            }
             observer.state("advised_class", &CLASSES, advice.class as usize);
             observer.value("advised_backlog", "kB", advice.backlog.as_f64() / 1e3);
             observer.value("beta", "", f64::from(self.flows(advice)));

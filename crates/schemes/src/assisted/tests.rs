@@ -15,7 +15,7 @@ pub(super) fn advice(mbit_per_sec: f64) -> Advice {
     Advice {
         bandwidth: Rate::from_mbit_per_sec(mbit_per_sec),
         class: AdviceClass::Backlogged,
-        min_rtt: MinRttParts { network: RTT, ..MinRttParts::default() },
+        min_rtt: Some(MinRttParts { network: RTT, ..MinRttParts::default() }),
         flows: 1,
         backlog: Bytes::ZERO,
         period: PERIOD,
@@ -172,7 +172,7 @@ fn the_user_reports_its_flows_with_every_acknowledgement() {
 fn tg_takes_the_rtt_that_the_sender_has_measured() {
     let mut path = path("tg(rtt=min,guard=off)");
     let wrong = MinRttParts { network: Span::from_secs(1), ..MinRttParts::default() };
-    run_with(&mut path, &Advice { min_rtt: wrong, ..advice(6.0) }, 20);
+    run_with(&mut path, &Advice { min_rtt: Some(wrong), ..advice(6.0) }, 20);
     // 21 ms with the transmission of a packet, at 6 Mbit/s, twice.
     assert!((20.0..=22.0).contains(&path.window()), "{}", path.window());
 }

@@ -190,7 +190,7 @@ fn advice(rate: u64, rtt: u64, age: u64, flows: u32) -> Advice {
     Advice {
         bandwidth: Rate::from_bytes_per_sec(rate),
         class: AdviceClass::Backlogged,
-        min_rtt: MinRttParts { network: Span::from_nanos(rtt), ..MinRttParts::default() },
+        min_rtt: Some(MinRttParts { network: Span::from_nanos(rtt), ..MinRttParts::default() }),
         flows,
         backlog: Bytes::new(rate),
         period: Span::from_millis(50),

@@ -48,7 +48,9 @@ impl Controller for Listener {
         observer.value("heard", "", f64::from(self.heard));
         observer.value("heard_at", "ms", at.since(Time::ZERO).as_millis_f64());
         observer.value("bandwidth", "mbit_s", advice.bandwidth.as_mbit_per_sec());
-        observer.value("min_rtt", "ms", advice.min_rtt.total().as_millis_f64());
+        if let Some(parts) = advice.min_rtt {
+            observer.value("min_rtt", "ms", parts.total().as_millis_f64());
+        }
         observer.value("age", "ms", advice.age.as_millis_f64());
         observer.value("flows", "", f64::from(advice.flows));
     }

@@ -153,7 +153,6 @@ impl Heard {
 
 fn object(user: IpAddr, heard: &Heard) -> UserObject {
     let record = &heard.last;
-    let min_rtt = record.min_rtt_network + record.min_rtt_downlink + record.min_rtt_uplink;
     let class = match record.class {
         _ if heard.is_silent() => "silent",
         _ if record.stale => "stale",
@@ -166,7 +165,7 @@ fn object(user: IpAddr, heard: &Heard) -> UserObject {
         class,
         downlink_mbit_per_s: record.downlink.as_mbit_per_sec(),
         uplink_mbit_per_s: record.uplink.as_mbit_per_sec(),
-        min_rtt_ms: (!min_rtt.is_zero()).then(|| min_rtt.as_millis_f64()),
+        min_rtt_ms: record.min_rtt.map(|parts| parts.total().as_millis_f64()),
         queue_bytes: record.backlog.get(),
         flows: record.flows,
         cells_seen: u64::from(record.cell_epoch) + 1,

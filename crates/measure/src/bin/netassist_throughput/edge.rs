@@ -3,7 +3,7 @@
 use crate::broker::Broker;
 use crate::process;
 use anyhow::{Result, bail};
-use cellcc_assist::{Advice, AdviceClass, Measured, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, Measured};
 use cellcc_netassist::{
     Authority, Identities, LiveFlows, PublisherSettings, Sample, Server, Service, ServiceClock, SourceName,
     User,
@@ -161,7 +161,7 @@ fn sample(name: &str, clock: ServiceClock) -> Sample {
     let advice = Advice {
         bandwidth: Rate::from_mbit_per_sec(12.0),
         class: AdviceClass::Backlogged,
-        min_rtt: MinRttParts::default(),
+        min_rtt: None,
         flows: 1,
         backlog: Bytes::ZERO,
         period: PERIOD,

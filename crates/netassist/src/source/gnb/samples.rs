@@ -149,6 +149,9 @@ fn entry(user: &UeReport) -> serde_json::Value {
     if let Some(gap) = user.longest_gap {
         entry["max_pdsch_distance"] = gap.as_millis_f64().into();
     }
+    if let Some(delay) = user.uplink_delay {
+        entry["avg_sr_to_pusch_delay"] = delay.as_millis_f64().into();
+    }
     entry
 }
 
