@@ -122,8 +122,9 @@ impl AdviceSource for ObservedPeer {
     fn next(&mut self) -> NextAdvice<'_> {
         Box::pin(async move {
             let advice: Advice = self.source.next().await?;
-            let parts = advice.min_rtt;
-            self.heard.hear(self.peer, parts.network + parts.downlink + parts.uplink);
+            if let Some(parts) = advice.min_rtt {
+                self.heard.hear(self.peer, parts.total());
+            }
             Some(advice)
         })
     }
