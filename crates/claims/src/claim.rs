@@ -367,7 +367,10 @@ mod tests {
         for name in ["REM-04", "rem-*", "reminis", "figure-8", "abstract"] {
             assert_eq!(claims.named(name).unwrap().0.len(), 1, "{name}");
         }
-        assert!(claims.named("REM-05").unwrap_err().contains("did you mean `REM-04`"));
+        let refused = claims.named("REM-05").unwrap_err();
+        assert!(refused.contains("is no claim; did you mean `REM-04`? Write an id"), "{refused}");
+        let refused = claims.named("nothing like it").unwrap_err();
+        assert!(refused.contains("is no claim; write an id"), "{refused}");
         assert!(claims.named("figure-9").is_err());
     }
 

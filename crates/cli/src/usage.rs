@@ -3,7 +3,7 @@
 use crate::Cli;
 use crate::exit::{Exit, tell};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory, Error};
+use clap::{CommandFactory, Error};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -39,11 +39,13 @@ fn list(word: &str, arguments: &[OsString]) -> Option<String> {
     let at = words.iter().position(|one| *one == word)?;
     let flag = words[..at].iter().rposition(|one| one.starts_with('-'))?;
     let root = Cli::command();
-    let command =
-        words[1..flag].iter().try_fold(&root, |command: &Command, word| command.find_subcommand(word));
+    let subcommands = std::iter::successors(Some((&root, 1)), |(command, at)| {
+        Some((command.find_subcommand(words.get(*at)?)?, at + 1))
+    });
+    let (command, _) = subcommands.last()?;
     let name = words[flag].trim_start_matches('-');
     let is_named = |arg: &&clap::Arg| arg.get_long() == Some(name) || name.chars().eq(arg.get_short());
-    let arg = command.unwrap_or(&root).get_arguments().find(is_named)?;
+    let arg = command.get_arguments().find(is_named)?;
     let takes_list = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "LIST"));
     let parts: Vec<&str> =
         words[flag + 1..].iter().copied().take_while(|one| !one.starts_with('-')).collect();

@@ -253,9 +253,9 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn only_files_and_links_are_replaced() {
-        // A device became a file.
+        // A device became a file, and so did `/dev/stdout`, which is a link.
         let folder = tempfile::tempdir().unwrap();
-        for target in [folder.path(), Path::new("/dev/null")] {
+        for target in [folder.path(), Path::new("/dev/null"), Path::new("/dev/stdout")] {
             let error = IncomingFile::create(target, 1, Existing::Replaced).unwrap_err();
             assert!(error.is_input() && error.to_string().contains("not a file"), "{error}");
         }

@@ -77,9 +77,9 @@ impl Library {
         }
         let ids: Vec<&str> = self.claims.claims.iter().map(|claim| claim.id.as_str()).collect();
         self.state.keep(&ids);
-        write_file(Path::new(STATE), &self.state.text())?;
-        write_file(Path::new(PAGE), &markdown(&self.claims, &self.state))?;
-        write_file(Path::new(README), &self.with_scorecard(&text(Path::new(README))?)?)
+        write_file(Path::new(STATE), self.state.text())?;
+        write_file(Path::new(PAGE), markdown(&self.claims, &self.state))?;
+        write_file(Path::new(README), self.with_scorecard(&text(Path::new(README))?)?)
     }
 
     /// README with the scorecard of the state.

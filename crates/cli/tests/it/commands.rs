@@ -142,6 +142,16 @@ fn a_converted_trace_carries_the_same() {
     (1..4).for_each(|index| assert!((mean(index) / mean(0) - 1.0).abs() < 1e-3, "{json:#}"));
 }
 
+/// All of them were 0.0.
+#[test]
+fn a_slow_trace_is_described_with_three_digits() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("slow.mbps"), "0 0.01234\n2 0.01234\n").unwrap();
+    let output = cellcc(folder.path()).args(["trace", "info", "slow.mbps"]).output().unwrap();
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(table.matches(" 0.0123 ").count(), 4, "{table}");
+}
+
 #[test]
 fn completions_and_man_pages_are_made() {
     for shell in ["bash", "zsh", "fish"] {

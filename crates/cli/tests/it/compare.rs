@@ -141,7 +141,15 @@ fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
     let with = |more: &[&'static str]| [&arguments[..], more].concat();
     let (status, message) = interrupted(folder, &with(&["--jobs", "1", "--out", "out"]), "finished.jsonl");
     assert_eq!(status, Some(130), "{message}");
-    assert!(message.contains("cellcc compare --resume --out out"), "{message}");
+    // Nothing here runs in real time, and no line is wider than a terminal.
+    assert!(
+        message.contains("interrupted: no further run is begun\nonce more to leave at once\n"),
+        "{message}"
+    );
+    assert!(
+        message.contains(" are finished and kept\nto go on: cellcc compare --resume --out out\n"),
+        "{message}"
+    );
     assert!(!folder.join("out/runs.jsonl").exists());
     let before = fs::read_to_string(folder.join("out/finished.jsonl")).unwrap().lines().count();
     assert!((1..17).contains(&before));
@@ -151,6 +159,24 @@ fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
     // A script that always says so begins as well.
     cellcc(folder).args(with(&["--out", "whole", "--resume"])).assert().success();
     assert_eq!(content(&folder.join("out")), content(&folder.join("whole")));
+}
+
+/// The folder had to be named, though it was the last one.
+#[test]
+fn what_is_resumed_is_the_last_of_the_folders_that_cellcc_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let compare = |more: &[&str]| {
+        let small = ["compare", "--schemes", "cubic", "--traces", "3g", "--duration", "1s"];
+        cellcc(folder.path()).args([&small[..], more].concat()).assert().success();
+    };
+    compare(&[]);
+    compare(&["--seeds", "2"]);
+    let last = folder.path().join("cellcc-out/002");
+    let whole = content(&last);
+    fs::remove_file(last.join("runs.jsonl")).unwrap();
+    cellcc(folder.path()).args(["compare", "--resume"]).assert().success();
+    assert_eq!(content(&last), whole);
+    assert!(!folder.path().join("cellcc-out/003").exists());
 }
 
 #[test]

@@ -28,14 +28,13 @@ fn no_name_reaches_the_terminal_as_a_command() {
     let plan =
         ["compare", "--schemes", "cubic,vegas", "--duration", "1s", "--out", "out", "--title", "\u{1b}[8m"];
     let compare = [&plan[..], &["--traces", "in", "3g"]].concat();
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 13] = [
         &compare,
         &["report", "out"],
         &["report", "out", "--format", "markdown"],
         &["runs", "out"],
         &["runs", "out", "--format", "csv"],
         &["runs", "out", "--format", "json"],
-        &["explain", "out"],
         &["explain", "in"],
         &["trace", "info", "in"],
         &["trace", "info", "in", "--format", "csv"],

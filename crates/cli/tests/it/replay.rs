@@ -152,6 +152,7 @@ fn bad_input_is_refused_by_file_or_flag() {
     with("trace.mahi", b"1\n2\n");
     for (arguments, expected) in [
         (&["no.events"][..], &["no.events", "cannot be read"][..]),
+        (&["."], &[".: is a folder; name an event log in it"]),
         (&["trace.mahi"], &["trace.mahi", "not a recorded event log"]),
         (&["cut.events"], &["cut.events", "cut off at byte", "after event", "again"]),
         (&["cut.events", "--dump"], &["cut.events", "cut off at byte"]),

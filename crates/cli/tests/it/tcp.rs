@@ -33,6 +33,8 @@ fn bad_input_is_refused_before_anything_is_loaded() {
         (&["set", "cellcc_c2tcp(target=60)", "--pins", "none"], "target takes a time such as 40ms"),
         (&["set", "c2tcp(dtt=60ms)", "--pins", "none"], "it has profile, target, alpha, tuner"),
         (&["set", "reminis(aimd=off)", "--pins", "none"], "the kernel's cellcc_reminis has no aimd=off"),
+        (&["load", "verus"], "it runs in user space only, as with `cellcc serve --scheme verus`"),
+        (&["load", "cubic"], "Linux has it as `cubic`"),
         (&["load", "cellcc_remini"], "did you mean `cellcc_reminis`?"),
         (&["load", "remini(dtt=40ms)"], "did you mean `reminis`?"),
         (&["route", "add", "10.0.0.0", "cellcc_reminis"], "10.45.0.0/16"),

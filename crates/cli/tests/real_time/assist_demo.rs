@@ -16,12 +16,14 @@ fn an_operator_reads_in_one_sentence_what_is_gained_also_from_the_second_run() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("cellcc-out/netassist-demo")).unwrap();
-    let arguments = "assist demo --schemes cubic,nacubic --time 2s";
+    let arguments = "assist demo --schemes cubic,nacubic,natcp --time 2s";
     let output = cellcc(folder.path()).args(arguments.split(' ')).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let sentence = text.split("\n\n").next().unwrap().replace('\n', " ");
     assert!(sentence.starts_with("In QUIC, nacubic: ") && sentence.contains(" cubic at "), "{text}");
+    assert!(sentence.contains(" In QUIC, natcp: "), "each that is assisted: {text}");
+    assert!(text.contains("Each trace is a user of the cell: alice, bob, carol.\n"), "{text}");
     assert!(!text.contains("Utilisation") && !text.contains("[transfer]"), "{text}");
     assert_eq!(text.matches("throughput counts acknowledged packets").count(), 1, "{text}");
     assert!(text.contains("netassist-demo-2/report.html") && text.contains("cellcc assist page"), "{text}");

@@ -44,6 +44,22 @@ fn one_link_with_a_nearly_empty_queue_does_not_decide_the_power() {
     assert!(cell(&text, "Relative to bbr", "fixed-window", "Power,").starts_with("0.676"), "{text}");
 }
 
+/// It looked like an error of ours.
+#[test]
+fn a_mean_rtt_below_the_mean_queueing_delay_is_explained() {
+    let mut records = on_traces(&["cubic", "bbr"], 2);
+    assert!(!text(&records, None).contains("below the mean queueing delay"));
+    for run in records.iter_mut().filter(|run| run.scenario.scheme == "cubic") {
+        run.total.rtt_mean_ms = Some(2390.0);
+        run.total.queueing_delay_mean_ms = Some(2620.0);
+    }
+    let text = text(&records, None);
+    assert!(
+        text.contains("- cubic: the mean RTT is below the mean queueing delay, as the packets"),
+        "{text}"
+    );
+}
+
 #[test]
 fn power_that_is_zero_or_missing_is_left_out_and_said() {
     let mut records = on_traces(&["bbr"], 12);

@@ -35,16 +35,14 @@ fn a_folder_without_results_is_not_opened_and_not_made() {
     assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
 }
 
-/// What was there before stays: `fs::write` had emptied it by then.
 #[test]
-fn a_file_that_cannot_be_written_is_left_as_it_was() {
+fn what_a_killed_process_has_begun_to_write_is_gone_after_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let out = OutputFolder::create(folder.path()).unwrap();
-    out.write("report.html", b"before").unwrap();
-    // Where a folder has the name that the file has until it is whole, nothing can be written.
-    fs::create_dir(folder.path().join(".report.html.cellcc-part")).unwrap();
-    out.write("report.html", b"after").unwrap_err();
-    assert_eq!(fs::read(folder.path().join("report.html")).unwrap(), b"before");
+    fs::write(folder.path().join(".cellcc-report.html.part"), "begun").unwrap();
+    out.write("report.html", b"whole").unwrap();
+    assert_eq!(fs::read(folder.path().join("report.html")).unwrap(), b"whole");
+    assert!(!folder.path().join(".cellcc-report.html.part").exists());
 }
 
 #[cfg(unix)]
@@ -68,8 +66,8 @@ mod links {
         "report-series.js",
         "scenario.toml",
         "report.html",
-        ".runs.jsonl.cellcc-part",
-        ".run-info.json.cellcc-part",
+        ".cellcc-runs.jsonl.part",
+        ".cellcc-run-info.json.part",
     ];
 
     /// The files behind the links were overwritten, and series were written and removed behind linked folders.
