@@ -27,7 +27,9 @@ pub(crate) fn request(scenario: Option<&Path>, options: &Bound<'_, PyDict>) -> P
 fn value_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     // A list may hold itself.
     if depth > DEEPEST {
-        return Err(InputError::new_err(format!("no value of a Scenario has more than {DEEPEST} lists in one another")));
+        return Err(InputError::new_err(format!(
+            "no value of a Scenario has more than {DEEPEST} lists in one another"
+        )));
     }
     let inner = |value: &Bound<'_, PyAny>| value_of(value, depth + 1);
     if value.is_instance_of::<PyString>() {

@@ -87,6 +87,13 @@ def test_a_value_without_a_unit_is_refused_with_its_name():
         cellcc.compare("cubic", "3g", path={"queu": "10pkt"})
 
 
+def test_a_list_that_holds_itself_is_refused():
+    endless: list[object] = []
+    endless.append(endless)
+    with pytest.raises(cellcc.InputError, match="more than 12 lists in one another"):
+        cellcc.compare("cubic", "3g", duration="1s", vary={"path.queue": endless})
+
+
 def test_values_of_a_wrong_kind_are_refused_by_the_name_of_their_argument():
     wrong = {"schemes": 3, "traces": [3.5], "path": ["rtt"], "vary": "path.queue"}
     for name, value in wrong.items():

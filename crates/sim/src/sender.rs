@@ -239,7 +239,9 @@ impl Sender {
     pub(crate) fn note(&self) -> Option<String> {
         self.was_held_back.then(|| {
             let packets = self.most_in_flight.get() / self.packet.get();
-            format!("a flow had {packets} packets in flight, the most in the simulator; its scheme allowed more")
+            format!(
+                "a flow had {packets} packets in flight, the most in the simulator; its scheme allowed more"
+            )
         })
     }
 

@@ -29,7 +29,8 @@ pub(super) fn resolve(
     units: Units,
     each: bool,
 ) -> Result<(Node, Vec<usize>), ExpressionError> {
-    let mut resolver = Resolver { selection: Selection::new(runs, data, units), over: Vec::new(), numbers: 0 };
+    let mut resolver =
+        Resolver { selection: Selection::new(runs, data, units), over: Vec::new(), numbers: 0 };
     let found = resolver.part(expression)?;
     let node = match found.1 {
         Shape::List(_) => found.0,

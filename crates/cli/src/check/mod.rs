@@ -114,7 +114,8 @@ fn found(
 
 /// The drivers by which not one case was judged: a gate that is green by them says nothing.
 fn idle(drivers: &[String], findings: &[Finding]) -> Vec<String> {
-    let judged = |name: &&String| !findings.iter().any(|one| one.driver == **name && one.ruling != Ruling::Skip);
+    let judged =
+        |name: &&String| !findings.iter().any(|one| one.driver == **name && one.ruling != Ruling::Skip);
     drivers.iter().filter(judged).cloned().collect()
 }
 

@@ -449,7 +449,10 @@ fn a_full_output_folder_is_refused_before_the_runs_and_reported_within_them() {
     assert_eq!(status, Some(1), "{message}");
     assert!(message.contains("cannot write filling/series/") && message.contains("--resume"), "{message}");
 
-    cellcc(folder.path()).args([&arguments[..7], &["--out", "share", "--shard", "1/1"]].concat()).assert().success();
+    cellcc(folder.path())
+        .args([&arguments[..7], &["--out", "share", "--shard", "1/1"]].concat())
+        .assert()
+        .success();
     let (status, message) = with_file_limit(&folder, 64, &["merge", "share", "--out", "merged"]);
     assert_eq!(status, Some(1), "{message}");
     assert!(message.contains("cannot write merged/") && message.contains("with --force"), "{message}");

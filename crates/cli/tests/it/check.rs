@@ -80,7 +80,10 @@ fn a_required_check_that_judges_nothing_fails_whatever_the_baseline_says() {
     let baseline = ["--baseline", before.to_str().unwrap(), "--junit", xml.to_str().unwrap()];
     let (status, text) = check(&[&required[..], &baseline].concat());
     assert_eq!(status, Some(1), "{text}");
-    assert!(text.contains("0 skipped, 1 errors; none was judged by quic-virtual; 0 conditions worse"), "{text}");
+    assert!(
+        text.contains("0 skipped, 1 errors; none was judged by quic-virtual; 0 conditions worse"),
+        "{text}"
+    );
     assert!(std::fs::read_to_string(&xml).unwrap().contains("<error message="));
     let (status, text) = check(&["noq:newreno", "--case", "newreno/cut", "--case", "bbr/3", "--require"]);
     assert_eq!(status, Some(0), "one is judged: {text}");

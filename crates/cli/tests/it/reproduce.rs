@@ -57,7 +57,7 @@ fn what_is_as_before_ends_with_0_and_a_verdict_that_moved_is_named() {
             "REM-01: was not judged, is hit",
             "left out: recorded: CELLCC_TRACES does not name",
             "1 of them left out",
-            "judged without them: 1 of 3 claims",
+            "judged without them: 2 of 3 claims",
         ],
     );
 

@@ -11,7 +11,6 @@ pub struct BraceError {
     problem: String,
 }
 
-
 /// The texts that `text` stands for: one for each alternative in braces, for several braces one for each combination,
 /// the last brace changing first. A comma in parentheses or inner braces does not separate alternatives.
 ///
@@ -34,7 +33,9 @@ pub fn expand_braces(text: &str) -> Result<Vec<String>, BraceError> {
                 () if expanded.len() > MOST_TERMS => {
                     Err(refused(format!("it stands for more than {MOST_TERMS} texts")))
                 }
-                () if bytes > MOST_BYTES => Err(refused(format!("its texts have more than {MOST_BYTES} bytes"))),
+                () if bytes > MOST_BYTES => {
+                    Err(refused(format!("its texts have more than {MOST_BYTES} bytes")))
+                }
                 () => Ok(()),
             }
         };

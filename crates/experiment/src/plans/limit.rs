@@ -56,7 +56,8 @@ pub(super) fn limit_of(scenario: &Scenario) -> String {
             _ => texts.push((1, text)),
         }
     }
-    let counted = texts.into_iter().map(|(count, text)| if count > 1 { format!("{count}*{text}") } else { text });
+    let counted =
+        texts.into_iter().map(|(count, text)| if count > 1 { format!("{count}*{text}") } else { text });
     counted.collect::<Vec<_>>().join("+")
 }
 

@@ -42,7 +42,9 @@ impl Mix {
             // Their series would fill the memory.
             if flows.len() + count > MOST_TERMS {
                 let before = flows.len();
-                return Err(refused(format!("with the {before} flows before it, more than {MOST_TERMS} in one run")));
+                return Err(refused(format!(
+                    "with the {before} flows before it, more than {MOST_TERMS} in one run"
+                )));
             }
             flows.extend(std::iter::repeat_n(flow, count));
             texts.push(part.trim());

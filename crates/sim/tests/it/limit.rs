@@ -17,7 +17,8 @@ fn records(file: &PlanFile) -> (Vec<Record>, Vec<Record>) {
 fn assert_none_beats_the_limit(file: &PlanFile) {
     let (limits, rows) = records(file);
     for row in rows {
-        let limit = limits.iter().find(|limit| limit.scenario.seed == row.scenario.seed).unwrap_or(&limits[0]);
+        let limit =
+            limits.iter().find(|limit| limit.scenario.seed == row.scenario.seed).unwrap_or(&limits[0]);
         let (of_row, of_limit) = (&row.total, &limit.total);
         let what = format!("{:?}\n{:?}\n{:?}", row.scenario, of_row, of_limit);
         assert!(of_row.utilisation <= 1.0, "{what}");
@@ -57,7 +58,8 @@ fn with_random_offsets_the_limit_begins_with_its_row() {
 /// A flow's throughput is over its own time, and the limit's was over the run: 15.7 Mbit/s, and 14.6 for the limit.
 #[test]
 fn the_limit_of_a_sized_flow_sends_as_much_and_is_through_first() {
-    let (limits, rows) = records(&PlanFile { schemes: vec!["tide:sized(1MB)".into(), "cubic".into()], ..plan("", "3g", 10) });
+    let (limits, rows) =
+        records(&PlanFile { schemes: vec!["tide:sized(1MB)".into(), "cubic".into()], ..plan("", "3g", 10) });
     let [sized, bulk] = &limits[..] else { panic!("{}", limits.len()) };
     assert_eq!([&sized.scenario.scheme, &bulk.scenario.scheme], ["limit:sized(1MB)", "limit"]);
     assert!(rows[0].total.throughput_mbit_s > bulk.total.throughput_mbit_s, "it is of a fast second");
@@ -99,8 +101,15 @@ impl Link {
             }
             Self::Opportunities(gaps) => {
                 let mut at = 0;
-                let lines: Vec<String> = gaps.iter().map(|gap| { at += gap - 1; format!("{}\n", at + 1) }).collect();
-                let path = format!("{}/limit-{:?}.mahi", env!("CARGO_TARGET_TMPDIR"), std::thread::current().id());
+                let lines: Vec<String> = gaps
+                    .iter()
+                    .map(|gap| {
+                        at += gap - 1;
+                        format!("{}\n", at + 1)
+                    })
+                    .collect();
+                let path =
+                    format!("{}/limit-{:?}.mahi", env!("CARGO_TARGET_TMPDIR"), std::thread::current().id());
                 std::fs::write(&path, lines.concat()).expect("the build's folder can be written");
                 path
             }

@@ -68,9 +68,16 @@ fn where_losses_are_concealed_a_flow_has_no_more_in_flight_than_a_receive_window
         (file.path.queue, file.endpoint.conceals_loss) = (queue.parse().expect("a queue"), true);
         let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
         let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
-        assert!(record.notes[0].starts_with("a flow had 4194 packets in flight"), "{queue}: {:?}", record.notes);
+        assert!(
+            record.notes[0].starts_with("a flow had 4194 packets in flight"),
+            "{queue}: {:?}",
+            record.notes
+        );
         let sent = record.total.sent_packets;
-        assert!(sent < 4_194 * 8_000 / 20 * 2, "{queue}: {sent} packets, more than two windows in each round trip");
+        assert!(
+            sent < 4_194 * 8_000 / 20 * 2,
+            "{queue}: {sent} packets, more than two windows in each round trip"
+        );
     }
 }
 

@@ -25,8 +25,15 @@ pub(crate) fn parse_of_run(text: &str, scheme: &str) -> Result<Expression, Expre
 }
 
 fn parsed(text: &str, scheme: Option<&str>) -> Result<Expression, ExpressionError> {
-    let mut parser =
-        Parser { cursor: Cursor::new(text), scheme, data: None, lists: BTreeMap::new(), depth: 0, values: 1, terms: 0 };
+    let mut parser = Parser {
+        cursor: Cursor::new(text),
+        scheme,
+        data: None,
+        lists: BTreeMap::new(),
+        depth: 0,
+        values: 1,
+        terms: 0,
+    };
     if text.len() > MOST_BYTES {
         return Err(parser.cursor.error(format!("more than {MOST_BYTES} bytes in one expression")));
     }
@@ -417,7 +424,10 @@ mod tests {
             assert!(parse(&chain("<", MOST_TERMS / 2)).is_ok());
             for sign in ["+", "-", "*", "/", " and ", " or ", "<", ","] {
                 let error = parse(&format!("mean([{}])", chain(sign, 20_000))).unwrap_err();
-                assert!(error.problem.contains("more than 1000 terms") && error.at < 10_000, "{sign}: {error:?}");
+                assert!(
+                    error.problem.contains("more than 1000 terms") && error.at < 10_000,
+                    "{sign}: {error:?}"
+                );
             }
         };
         std::thread::Builder::new().stack_size(1 << 19).spawn(compute).unwrap().join().unwrap();
@@ -437,7 +447,8 @@ mod tests {
     #[test]
     fn more_numbers_than_can_be_computed_are_refused() {
         let pairs = |count: usize| parse(&format!("mean(pairs([{}]))", vec!["1"; count].join(","))).unwrap();
-        let computed = |count| Quantity::new(&pairs(count), None, &DataRuns::new(), Units::Traces).map(|it| it.number());
+        let computed =
+            |count| Quantity::new(&pairs(count), None, &DataRuns::new(), Units::Traces).map(|it| it.number());
         assert_eq!(computed(140), Ok(0.0));
         assert!(computed(150).is_err_and(|error| error.problem.contains("more than 10000 numbers")));
     }
