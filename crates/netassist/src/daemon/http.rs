@@ -66,6 +66,19 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
 
+    /// Longer than an answer takes on a busy machine.
+    const SILENCE: Duration = Duration::from_secs(2);
+
+    /// The service's address, and its state.
+    async fn served() -> (SocketAddr, Edge) {
+        let edge = Edge::start("edge").await;
+        let port = Port::bind((Ipv4Addr::LOCALHOST, 0).into(), BOUNDS).await.unwrap();
+        let address = port.address().unwrap();
+        let silence = Span::from_secs(SILENCE.as_secs());
+        tokio::spawn(serve(port, edge.server.clone(), Registry::default(), silence, Arc::new(|_: &str| {})));
+        (address, edge)
+    }
+
     async fn ask(address: SocketAddr) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET /health HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
@@ -77,20 +90,13 @@ mod tests {
     /// The time used to run from the last question: who asked rarely never heard that there was nothing.
     #[tokio::test]
     async fn the_first_question_after_a_silence_hears_of_it() {
-        let edge = Edge::start("edge").await;
-        let port = Port::bind((Ipv4Addr::LOCALHOST, 0).into(), BOUNDS).await.unwrap();
-        let address = port.address().unwrap();
-        let silence = Span::from_millis(400);
-        tokio::spawn(serve(port, edge.server.clone(), Registry::default(), silence, Arc::new(|_: &str| {})));
+        let (address, edge) = served().await;
         edge.measure();
         assert!(ask(address).await.starts_with("HTTP/1.1 200"));
         edge.measure();
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(SILENCE).await;
         let answer = ask(address).await;
-        assert!(
-            answer.starts_with("HTTP/1.1 503") && answer.contains("nothing for 0 s; no source"),
-            "{answer}"
-        );
+        assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("; no source"), "{answer}");
         edge.measure();
         assert!(ask(address).await.starts_with("HTTP/1.1 200"), "and it is well again");
     }
@@ -98,20 +104,16 @@ mod tests {
     /// The answer was 503, and for a reason that lay far back.
     #[tokio::test]
     async fn a_source_that_speaks_of_nobody_is_alive_and_a_silent_one_is_not_said_to_be_wrong() {
-        let edge = Edge::start("edge").await;
-        let port = Port::bind((Ipv4Addr::LOCALHOST, 0).into(), BOUNDS).await.unwrap();
-        let address = port.address().unwrap();
-        let silence = Span::from_millis(400);
-        tokio::spawn(serve(port, edge.server.clone(), Registry::default(), silence));
+        let (address, edge) = served().await;
         edge.measure();
         edge.server.source_problem("gnb");
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(SILENCE).await;
         let silent = ask(address).await;
         assert!(silent.starts_with("HTTP/1.1 503") && silent.contains("no source sent anything"), "{silent}");
         edge.server.samples(&[]);
         let empty = ask(address).await;
         assert!(empty.starts_with("HTTP/1.1 200") && empty.ends_with("ok: no users\n"), "{empty}");
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(SILENCE).await;
         edge.server.source_problem("gnb");
         let troubled = ask(address).await;
         assert!(troubled.starts_with("HTTP/1.1 503") && troubled.contains("the source gnb"), "{troubled}");

@@ -211,7 +211,7 @@ mod tests {
         service.send(&record(1, 50).encode()).await.unwrap();
         let advice = next(&mut source).await.unwrap();
         assert_eq!(advice.bandwidth, Rate::from_mbit_per_sec(12.0));
-        assert_eq!(advice.min_rtt.total(), Span::from_micros(11_250));
+        assert_eq!(advice.min_rtt.expect("known").total(), Span::from_micros(11_250));
         assert_eq!((advice.flows, advice.backlog), (2, Bytes::new(4500)));
         drop(socket);
         assert_eq!(next(&mut source).await, None, "the socket is closed");
