@@ -10,7 +10,9 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match expression::parse(text) {
-        Ok(expression) => drop(Quantity::new(&expression, None, &DataRuns::new(), Units::Traces).map(|it| it.number())),
+        Ok(expression) => {
+            drop(Quantity::new(&expression, None, &DataRuns::new(), Units::Traces).map(|it| it.number()))
+        }
         Err(error) => assert!(error.at <= text.len(), "{error:?}"),
     }
     if let Ok(claims) = Claims::read([("fuzzed.toml", text)], ("recordings.toml", "")) {

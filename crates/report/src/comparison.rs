@@ -3,7 +3,7 @@
 use crate::figure::{Key, styles};
 use crate::notes::Notes;
 use crate::tables::column::{COLUMNS, Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION, utilisation};
-use cellcc_experiment::{DEFAULT_DRIVER, Record, is_limit, row_name, unlike_settings};
+use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, is_limit, row_name, unlike_settings};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub(crate) fn label_by(scheme: &str, driver: &str) -> String {
 
 /// A scheme's name in tables and figures.
 pub(crate) fn label(scheme: &str) -> String {
-    if is_limit(scheme) { format!("({scheme})") } else { scheme.into() }
+    if is_limit(scheme) { scheme.replace(LIMIT, "(limit)") } else { scheme.into() }
 }
 
 /// Records by row and trace.
@@ -339,6 +339,12 @@ fn tell_apart(traces: &mut [Trace]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_limit_stands_apart_whatever_it_sends() {
+        let labels = ["limit", "2*limit:sized(1MB)@5s", "limited"].map(label);
+        assert_eq!(labels, ["(limit)", "2*(limit):sized(1MB)@5s", "limited"]);
+    }
 
     #[test]
     fn traces_of_one_file_name_are_distinguished_by_their_folder() {

@@ -114,9 +114,9 @@ fn found(
 
 /// The drivers by which not one case was judged: a gate that is green by them says nothing.
 fn idle(drivers: &[String], findings: &[Finding]) -> Vec<String> {
-    let judged =
+    let judges_none =
         |name: &&String| !findings.iter().any(|one| one.driver == **name && one.ruling != Ruling::Skip);
-    drivers.iter().filter(judged).cloned().collect()
+    drivers.iter().filter(judges_none).cloned().collect()
 }
 
 fn baseline(path: &Path) -> Result<Vec<Finding>, Exit> {

@@ -90,3 +90,66 @@ impl Scenario {
         Ok(demand.flows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Driver, Plan, PlanFile, Record, ResolveError, RunError};
+
+    /// A driver that accepts everything and runs nothing.
+    struct Accepting;
+
+    impl Driver for Accepting {
+        fn resolve(&self, _: &mut Scenario) -> Result<(), ResolveError> {
+            Ok(())
+        }
+        fn run(&self, _: &Scenario) -> Result<Record, RunError> {
+            unreachable!("plans are only made here")
+        }
+    }
+
+    fn limits(scheme: &str, change: impl FnOnce(&mut PlanFile)) -> Vec<Scenario> {
+        let mut file =
+            PlanFile { schemes: vec![scheme.into()], traces: vec!["3g".into()], ..PlanFile::default() };
+        change(&mut file);
+        let runs = Plan::new(&file, &Accepting, "0").unwrap().runs.into_iter().map(|run| run.scenario);
+        runs.filter(|run| is_limit(&run.scheme)).collect()
+    }
+
+    #[test]
+    fn a_row_has_the_limit_of_what_its_flows_send_and_when() {
+        for (scheme, expected) in [
+            ("cubic", "limit"),
+            ("2*cubic+vegas@30s~30ms", "limit"),
+            ("vegas@30s+cubic", "limit"),
+            ("cubic+vegas:sized(1MB)@5s", "limit"),
+            ("tide:sized(1MB)~30ms", "limit:sized(1MB)~30ms"),
+            ("2*cubic:sized(1MB)@1s", "2*limit:sized(1MB)@1s"),
+            ("cubic:rate(2Mbit/s)@5s..20s", "limit@5s..20s"),
+            ("cubic@5s..20s+vegas@10s..90s", "limit@5s..20s+limit@10s"),
+        ] {
+            let limits = limits(scheme, |_| ());
+            assert_eq!(
+                limits.iter().map(|run| run.scheme.as_str()).collect::<Vec<_>>(),
+                [expected],
+                "{scheme}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_starts_are_drawn_the_limits_are_those_of_the_flows() {
+        let random = |file: &mut PlanFile| file.offset = crate::Offset::Random;
+        let [limit] = &limits("2*cubic", random)[..] else { panic!("one seed, one limit") };
+        assert_eq!(limit.scheme, "2*limit");
+        let mut row = Scenario { flows: Mix::parse("2*cubic").unwrap().flows, ..limit.clone() };
+        row.draw_starts();
+        let starts = |flows: &[FlowSetup]| flows.iter().map(|flow| flow.start).collect::<Vec<_>>();
+        assert_eq!(starts(&limit.limit_flows().unwrap()), starts(&row.flows));
+        let warmed_up = limits("2*cubic", |file| {
+            random(file);
+            file.warm_up = Span::from_secs(5);
+        });
+        assert_eq!(warmed_up[0].scheme, "limit", "both are there when it is measured");
+    }
+}
