@@ -151,6 +151,8 @@ fn no_spread(comparison: &Comparison) -> &'static str {
 /// users copy names and addresses from here.
 pub(crate) fn plain(header: &[&str], rows: &[Vec<String>], style: Style) -> String {
     let mut table = new_table(style);
+    let escaped = |row: &Vec<String>| row.iter().map(|text| printable_lines(text).into_owned()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(escaped).collect();
     table.set_header(header.iter().map(|title| lines(title, style)));
     table.add_rows(rows.iter().map(|row| row.iter().map(|text| lines(text, style)).collect::<Vec<_>>()));
     let of_numbers = |column: usize| rows.iter().all(|row| is_number(&row[column]));
