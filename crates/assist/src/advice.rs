@@ -2,7 +2,7 @@
 //! (throughput advice, draft-ietf-scone-protocol).
 
 use cellcc_units::{Bytes, Rate, Span};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One report about one user's bottleneck (NATCP paper, section 2.2.1: one every 50 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,7 @@ pub struct Advice {
     pub class: AdviceClass,
     /// The smallest round-trip time without waiting in queues, in its three parts. `None` where any of them is not known: a sum that
     /// lacks one would be taken for the whole.
+    #[serde(serialize_with = "write_parts", deserialize_with = "read_parts")]
     pub min_rtt: Option<MinRttParts>,
     /// The user's active flows, as the network counts them; at least one.
     pub flows: u32,
@@ -40,6 +41,19 @@ impl MinRttParts {
     pub fn total(&self) -> Span {
         self.network + self.downlink + self.uplink
     }
+
+    /// What was written as these parts: all zero where nothing is known.
+    pub(crate) fn known(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
+    }
+}
+
+fn write_parts<S: Serializer>(parts: &Option<MinRttParts>, serializer: S) -> Result<S::Ok, S::Error> {
+    parts.unwrap_or_default().serialize(serializer)
+}
+
+fn read_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MinRttParts>, D::Error> {
+    MinRttParts::deserialize(deserializer).map(MinRttParts::known)
 }
 
 /// Whether a reported bandwidth is what the link can carry, or only what was asked of it.

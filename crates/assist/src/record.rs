@@ -163,8 +163,7 @@ impl AdviceRecord {
 
 fn min_rtt(micros: [u32; 3]) -> Option<MinRttParts> {
     let [network, downlink, uplink] = micros.map(|micros| Span::from_micros(micros.into()));
-    let parts = MinRttParts { network, downlink, uplink };
-    (parts != MinRttParts::default()).then_some(parts)
+    MinRttParts { network, downlink, uplink }.known()
 }
 
 fn as_u16(value: u64) -> u16 {

@@ -1,6 +1,8 @@
 //! The driver in virtual time: real QUIC, the same result every time.
 
 mod ends;
+#[path = "virtual_time/wrong_feeds.rs"]
+mod wrong_feeds;
 
 use cellcc_experiment::{AdviceRoute, CellSetup, Driver, Metrics, Outage, Plan, PlanError, PlanFile, Record};
 use cellcc_quic_drivers::{Protection, VirtualDriver};
@@ -37,6 +39,10 @@ fn run(
     change: impl FnOnce(&mut PlanFile),
 ) -> Vec<Record> {
     let plan = plan(driver, schemes, trace, change).expect("the test's plan is sound");
+    of_plan(driver, &plan)
+}
+
+fn of_plan(driver: &dyn Driver, plan: &Plan) -> Vec<Record> {
     let runs = plan.runs.iter().filter(|run| !run.scenario.flows.is_empty());
     runs.map(|run| driver.run(&run.scenario).expect("the run succeeds")).collect()
 }

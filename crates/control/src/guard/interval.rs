@@ -228,7 +228,20 @@ mod tests {
         assert!(!seen(100, 1, 145, 30, 500).1);
         assert!(!seen(100, 2, 155, 30, 500).1, "it may be the share of the other flow");
         assert!(seen(0, 1, 10, 30, 500).1, "a dead link delivers nothing");
-        assert!(!seen(0, 1, 9, 30, 500).1, "a few packets are left from before");
+    }
+
+    #[test]
+    fn it_goes_on_until_it_holds_enough_packets_to_refute_a_promise() {
+        let times = rtt(Span::from_millis(20));
+        let is_over = |packets, millis| {
+            let ack = |bytes| ack(at(millis), &times, Span::from_millis(20), &[], bytes);
+            let mut interval = Interval::new(at(0), Span::ZERO);
+            interval.on_ack(&ack(PACKET * packets), Span::ZERO);
+            interval.is_over(&ack(PACKET), PERIOD)
+        };
+        assert!(is_over(10, 500) && !is_over(10, 499));
+        // At 80 ms a packet per RTT was six in an interval, which never refuted that a thousandth was promised.
+        assert!(!is_over(9, 500) && is_over(9, 4000));
     }
 
     #[test]

@@ -252,11 +252,18 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_comes_late_explains_what_arrived() {
+    fn a_report_that_rises_with_what_arrives_refutes_nothing_and_shows_that_there_is_more() {
         let mut probe = begin(MIN_RTT).expect("no queue");
         assert_eq!(sent_and_back(&mut probe, Span::from_micros(500), false), None);
         probe.on_promise(&Promise { whole: promise().whole.mul_f64(4.0), ..promise() });
-        assert_eq!(after_its_reports(&mut probe), Some(Outcome::NoMore));
+        assert_eq!(after_its_reports(&mut probe), Some(Outcome::More));
+    }
+
+    #[test]
+    fn what_arrives_a_third_faster_than_promised_is_more_and_refutes_nothing() {
+        let mut probe = begin(MIN_RTT).expect("no queue");
+        assert_eq!(sent_and_back(&mut probe, Span::from_micros(1500), false), None);
+        assert_eq!(after_its_reports(&mut probe), Some(Outcome::More));
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn path(millis: u64) -> Path {
     let now = Instant(millis * 1000);
     Path {
         now,
-        min_rtt: Micros(25_000),
+        min_rtt: Micros(15_000),
         probe_timeout: Micros(60_000),
         packet_bytes: 1500,
         rtt: Micros(30_000),
@@ -45,7 +45,20 @@ fn two_bandwidth_delay_products_are_shared_and_paced_at_the_bandwidth() {
 #[test]
 fn without_the_networks_rtt_the_senders_own_counts() {
     let unknown = Advice { min_rtt: Micros::ZERO, ..advice(0) };
-    assert_eq!(Limits::advised(&Config::default(), &unknown, &path(0)).cwnd, Packets(50));
+    assert_eq!(Limits::advised(&Config::default(), &unknown, &path(0)).cwnd, Packets(30));
+}
+
+#[test]
+fn a_minimum_rtt_below_the_senders_own_is_not_believed() {
+    // 2.5 ms were reported where the path takes 20 ms, and the window held two packets.
+    let short = Advice { min_rtt: Micros(1_500), ..advice(0) };
+    assert_eq!(Limits::advised(&Config::default(), &short, &path(0)).cwnd, Packets(30));
+}
+
+#[test]
+fn a_packet_per_rtt_leaves_however_little_is_reported() {
+    let wrong = Advice { bandwidth: BytesPerSecond(1_500), ..advice(0) };
+    assert_eq!(Limits::advised(&Config::default(), &wrong, &path(0)), limits(2, 50_000));
 }
 
 #[test]

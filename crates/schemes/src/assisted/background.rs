@@ -12,11 +12,15 @@ pub(super) struct Background {
     round: u64,
     /// The last round in which the base's own window was reached.
     reached_round: Option<u64>,
+    /// Limits are exceeded, in a probe: what is in flight then is not for the base to grow by.
+    pub(super) exceeds: bool,
+    /// The last round in which they were.
+    exceeded_round: Option<u64>,
 }
 
 impl Background {
     pub(super) fn new(base: Box<dyn Controller>) -> Self {
-        Self { limits: base.limits(), base, round: 0, reached_round: None }
+        Self { limits: base.limits(), base, round: 0, reached_round: None, exceeds: false, exceeded_round: None }
     }
 
     /// What the base would do.
@@ -67,7 +71,11 @@ impl Background {
     }
 
     fn note(&mut self, inflight: Bytes, packet_size: Bytes) {
-        if inflight + packet_size > self.limits.window {
+        if self.exceeds {
+            self.exceeded_round = Some(self.round);
+        }
+        let is_of_probe = self.exceeded_round.is_some_and(|exceeded| self.round <= exceeded + 1);
+        if !is_of_probe && inflight + packet_size > self.limits.window {
             self.reached_round = Some(self.round);
         }
     }

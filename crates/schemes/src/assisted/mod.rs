@@ -113,6 +113,7 @@ impl Assisted {
     fn follow(&mut self, now: Time) {
         let trusted = self.tracker.trusted(now);
         self.gain = trusted.map_or(1.0, |advice| advice.gain.max(1.0));
+        self.base.exceeds = self.gain > 1.0;
         self.advised = trusted.map(|advice| {
             // The law takes the larger of this and the flow's own minimum.
             let min_rtt = match self.config.delay {

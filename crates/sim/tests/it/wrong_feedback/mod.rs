@@ -1,6 +1,5 @@
 //! What wrong network assistance costs: never much more than having none.
 
-mod feeds;
 mod table;
 
 use cellcc_experiment::ReportSource;
@@ -31,30 +30,4 @@ fn assert_costs_nothing(row: &Row, fault: &Fault) {
     let (throughput, rtt) = (row.throughput / row.unguarded_throughput, row.rtt / row.unguarded_rtt);
     assert!((throughput - 1.0).abs() <= 0.01, "{}: throughput {throughput:.3}", fault.name);
     assert!((rtt - 1.0).abs() <= 0.01, "{}: RTT {rtt:.3}", fault.name);
-}
-
-#[test]
-fn explore() {
-    use feeds::*;
-    let driver = cellcc_sim::SimDriver::new(cellcc_schemes::registry());
-    let duration = cellcc_units::Span::from_secs(std::env::var("DUR").map_or(30, |d| d.parse().unwrap()));
-    for place in &PLACES {
-        let bbr = got(&driver, &["bbr", "cubic"], place, &FEEDS[0], duration);
-        println!("== {}: bbr {} cubic {}", place.name, bbr[0], bbr[1]);
-        for feed in &FEEDS {
-            let all = got(&driver, &["natcp", "nacubic", "nabbr", "tg"], place, feed, duration);
-            let cells: Vec<String> = all
-                .iter()
-                .map(|got| {
-                    format!(
-                        "{:.2}{} {:5.0}",
-                        got.mbit_s / bbr[0].mbit_s,
-                        if got.mbit_s < 0.7 * bbr[0].mbit_s { "!" } else { " " },
-                        got.rtt_ms
-                    )
-                })
-                .collect();
-            println!("{:<35} {}", feed.name, cells.join("  "));
-        }
-    }
 }
