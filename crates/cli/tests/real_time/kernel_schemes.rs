@@ -175,6 +175,31 @@ fn natcp_follows_the_network_only_while_it_reports() {
     });
 }
 
+/// With a tenth of the minimum RTT they got 2.2 of 12 Mbit/s.
+#[test]
+fn a_feed_that_is_wrong_about_the_minimum_rtt_or_old_costs_no_throughput() {
+    needs_punctuality(|| {
+        let _alone = alone();
+        let Some(_kernel) = kernel() else { return };
+        for feed in ["uplink_known = false", "rtt_scale = '0.1x'", "late = '10s'"] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("s.toml"), format!("[netassist]\n{feed}\n")).unwrap();
+            let arguments = [arguments("bbr,natcp,nacubic", "4s"), vec!["--scenario", "s.toml"]].concat();
+            cellcc(folder.path()).args(arguments).assert().success();
+            let records = records(folder.path());
+            let rate = metrics(&records, "throughput_mbit_s");
+            for scheme in ["natcp", "nacubic"] {
+                assert!(
+                    rate(scheme) >= 0.7 * rate("bbr"),
+                    "{feed}: {scheme} {} of {}",
+                    rate(scheme),
+                    rate("bbr")
+                );
+            }
+        }
+    });
+}
+
 #[test]
 fn in_a_cell_each_user_hears_what_its_own_queue_was_served() {
     needs_punctuality(|| {

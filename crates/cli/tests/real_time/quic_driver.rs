@@ -56,6 +56,40 @@ fn the_simulator_and_quic_agree_on_a_constant_link() {
     });
 }
 
+/// With a tenth of the minimum RTT they got a fifth, with a thousandth of the bandwidth a hundredth.
+#[test]
+fn a_wrong_feed_leaves_seven_tenths_of_what_bbr_gets() {
+    needs_punctuality(|| {
+        if !can_emulate() {
+            return;
+        }
+        let _alone = alone();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.toml");
+        for feed in ["rtt_scale = '0.1x'", "scale = '0.125x'", "scale = '0.001x'"] {
+            std::fs::write(&file, format!("[netassist]\n{feed}\n")).unwrap();
+            let both = records(&[
+                "--driver",
+                "quic",
+                "--schemes",
+                "bbr,natcp",
+                "--traces",
+                "12Mbit/s",
+                "--duration",
+                "10s",
+                "--rtt",
+                "20ms",
+                "--queue",
+                "100pkt",
+                "--scenario",
+                file.to_str().unwrap(),
+            ]);
+            let [bbr, natcp] = [0, 1].map(|run| metric(&both[run], "throughput_mbit_s"));
+            assert!(natcp >= 0.7 * bbr, "{feed}: {natcp} of {bbr}");
+        }
+    });
+}
+
 #[test]
 fn a_sized_flow_starts_late_and_is_through() {
     needs_punctuality(|| {

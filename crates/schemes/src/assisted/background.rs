@@ -20,7 +20,14 @@ pub(super) struct Background {
 
 impl Background {
     pub(super) fn new(base: Box<dyn Controller>) -> Self {
-        Self { limits: base.limits(), base, round: 0, reached_round: None, exceeds: false, exceeded_round: None }
+        Self {
+            limits: base.limits(),
+            base,
+            round: 0,
+            reached_round: None,
+            exceeds: false,
+            exceeded_round: None,
+        }
     }
 
     /// What the base would do.
