@@ -42,7 +42,7 @@ impl MinRttParts {
         self.network + self.downlink + self.uplink
     }
 
-    /// What was written as these parts: all zero where nothing is known.
+    /// These parts, as they were written: all zero where nothing is known.
     pub(crate) fn known(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }

@@ -30,7 +30,7 @@ pub struct NetAssist {
     /// What every reported bandwidth is multiplied by from [`wrong_from`](Self::wrong_from) on: wrong feedback, to see what
     /// it does. Zero reports a dead link.
     pub scale: Ratio,
-    /// What every reported minimum RTT is multiplied by from then on.
+    /// Every reported minimum RTT is multiplied by this from then on.
     #[serde(skip_serializing_if = "is_one")]
     pub rtt_scale: Ratio,
     /// The base station knows how long a packet of the user takes. Where it does not, no minimum RTT is reported.

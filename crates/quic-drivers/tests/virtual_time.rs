@@ -231,16 +231,20 @@ fn reports_that_come_during_the_handshake_spare_quic_the_queue_of_the_start() {
 }
 
 #[test]
-fn a_queue_that_paced_packets_find_stands_however_often_they_are_acknowledged() {
-    // Ten packets leave before the first report, and NATCP paces at the link's rate until it probes for the RTT after ten
-    // seconds.
+fn the_queue_of_the_start_stands_until_the_first_probe_however_often_packets_are_acknowledged() {
+    // Ten packets leave before the first report, and NATCP paces at the link's rate until its guard probes after the second interval,
+    // a second, and gives back what the probe sent too much.
     for ack_every in [1, 2, 8] {
         let record = natcp(&driver(), "rate=12Mbit/s", 25, ack_every);
         let rtts = record.series.column("flow0.rtt_ms").expect("a column");
         let (early, late, after) = (rtts[5], rtts[95], rtts[150]);
         assert!((25.0..31.1).contains(&early), "ten packets of 1 ms: {early} ms at 0.5 s");
-        assert!((late - early).abs() < 0.1, "{early} ms at 0.5 s, {late} at 9.5 s, {ack_every} an ACK");
-        assert!((21.0..21.1).contains(&after), "the queue of the start is gone: {after} ms");
+        for rtt in [late, after] {
+            assert!(
+                (21.0..21.1).contains(&rtt),
+                "the queue of the start is gone: {rtt} ms, {ack_every} an ACK"
+            );
+        }
         assert!(record.total.utilisation > 0.99, "{}", record.total.utilisation);
         assert_eq!(record.total.lost_packets, 0);
     }
@@ -319,7 +323,9 @@ fn a_mark_is_answered_as_a_loss_is_without_one() {
 
 #[test]
 fn users_of_a_cell_have_their_share_and_their_advice() {
-    let record = one("cubic+natcp#1", |file| {
+    // Without the guard, whose first probe drains the queue of the start. Then a round-robin cell gives CUBIC's user the slots in which
+    // NATCP has nothing to send, and NATCP is told less: 4.6 of 12 Mbit/s in 20 s.
+    let record = one("cubic+natcp(guard=off)#1", |file| {
         file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=12Mbit/s".into()] });
     });
     let [cubic, natcp] = [0, 1].map(|index| &record.flows[index].metrics);

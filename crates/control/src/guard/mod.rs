@@ -52,7 +52,7 @@ const UNQUEUED_INTERVALS: u32 = 4;
 const SHORT_WAIT: Span = Span::from_secs(1);
 /// The same, if nothing suggests it: as rarely as BBR probes for the minimum RTT.
 const RARE_WAIT: Span = Span::from_secs(10);
-/// Intervals before the first probe (1 s at 50 ms): what a flow learns in its first ones is its own RTT.
+/// Intervals before the first probe (1 s at 50 ms): in these a flow learns its own RTT.
 const FIRST_INTERVALS: u32 = 2;
 /// How fast, and for how many times its length, a probe that found nothing is given back.
 const GIVE_BACK_GAIN: f64 = 0.5;
@@ -100,11 +100,11 @@ pub struct Guard {
     probe: Option<Probe>,
     /// When a probe last found nothing, or packets were lost; `None` before that, while this advice is followed.
     probed_at: Option<Time>,
-    /// It found more, and refuted nothing.
+    /// The last probe found more, and refuted nothing.
     found_more: bool,
     /// Intervals since the advice is followed.
     intervals: u32,
-    /// What it sent too much is given back until the RTT is this again, or until then.
+    /// After a probe half the rate holds until the RTT is this again, or until then.
     give_back: (Span, Time),
     distrusted_until: Option<Time>,
     distrust: Span,

@@ -101,7 +101,7 @@ mod tests {
         (problems, lines, troubled)
     }
 
-    /// The same of a source whose messages are read so; and its metrics.
+    /// As [`followed`], of a source whose messages are read so; and its metrics.
     async fn followed_with(
         texts: Vec<String>,
         reader: impl MessageReader + 'static,

@@ -139,22 +139,20 @@ impl HostUser {
 impl Source for Host {
     fn next(&mut self) -> NextEvent<'_> {
         Box::pin(async move {
-            loop {
-                if self.counters.is_none() {
-                    tokio::time::sleep(RETRY_DELAY).await;
-                    if let Err(problem) = self.begin() {
-                        return Some(SourceEvent::Problem(problem));
-                    }
+            if self.counters.is_none() {
+                tokio::time::sleep(RETRY_DELAY).await;
+                if let Err(problem) = self.begin() {
+                    return Some(SourceEvent::Problem(problem));
                 }
-                // Without users there is nothing to count.
-                let &Reverse((at, _)) = self.turns.peek()?;
-                tokio::time::sleep_until(self.clock.instant(at).into()).await;
-                match self.due(self.clock.now()) {
-                    Ok(samples) => return Some(SourceEvent::Samples(samples)),
-                    Err(problem) => {
-                        self.counters = None;
-                        return Some(SourceEvent::Problem(problem));
-                    }
+            }
+            // Without users there is nothing to count.
+            let &Reverse((at, _)) = self.turns.peek()?;
+            tokio::time::sleep_until(self.clock.instant(at).into()).await;
+            match self.due(self.clock.now()) {
+                Ok(samples) => Some(SourceEvent::Samples(samples)),
+                Err(problem) => {
+                    self.counters = None;
+                    Some(SourceEvent::Problem(problem))
                 }
             }
         })

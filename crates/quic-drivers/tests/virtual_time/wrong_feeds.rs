@@ -8,7 +8,7 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::fmt::{self, Display, Formatter, Write};
 
 const DURATION: Span = Span::from_secs(30);
-/// Of BBR's throughput, whatever the feed.
+/// The share of BBR's throughput that a flow has with any feed.
 const LEAST_SHARE: f64 = 0.7;
 
 struct Feed {
@@ -64,7 +64,7 @@ const PLACES: [Place; 5] = [
     },
 ];
 
-/// What one flow got.
+/// The mean rate and RTT of one flow.
 struct Got {
     mbit_s: f64,
     rtt_ms: f64,

@@ -3,7 +3,7 @@
 use crate::fabricated;
 use cellcc_experiment::Record;
 use cellcc_report::{
-    DEFAULT_WIDTH, NONE, Report, RunsOptions, TableFormat, TableOptions, plain_table, runs_table,
+    DEFAULT_WIDTH, NONE, Report, RunsOptions, TableFormat, TableOptions, highlighted, plain_table, runs_table,
 };
 use cellcc_units::Span;
 
@@ -79,16 +79,15 @@ fn a_terminal_has_the_best_in_bold_and_intervals_faint_and_a_file_has_neither() 
         let options = TableOptions { highlights, ..TableOptions::default() };
         report.table(TableFormat::Table, DEFAULT_WIDTH, &options)
     };
-    let (plain, highlighted) = (table(false), table(true));
+    let (plain, colourful) = (table(false), highlighted(&table(true), true));
     assert!(plain.chars().all(|c| c != '\x1b' && !('\u{2061}'..='\u{2063}').contains(&c)));
-    let without = ["\x1b[1m", "\x1b[2m", "\x1b[0m"]
-        .iter()
-        .fold(highlighted.clone(), |text, mark| text.replace(mark, ""));
+    let without =
+        ["\x1b[1m", "\x1b[2m", "\x1b[0m"].iter().fold(colourful.clone(), |text, mark| text.replace(mark, ""));
     assert_eq!(without, plain, "highlights take no room");
-    let row = highlighted.lines().find(|line| line.starts_with(" cubic")).unwrap();
-    assert!(row.contains("\x1b[1m"), "it carries the most: {highlighted}");
-    let limit = highlighted.lines().find(|line| line.starts_with(" (limit)")).unwrap();
-    assert!(!limit.contains("\x1b[1m"), "the limit is no scheme: {highlighted}");
+    let row = colourful.lines().find(|line| line.starts_with(" cubic")).unwrap();
+    assert!(row.contains("\x1b[1m"), "it carries the most: {colourful}");
+    let limit = colourful.lines().find(|line| line.starts_with(" (limit)")).unwrap();
+    assert!(!limit.contains("\x1b[1m"), "the limit is no scheme: {colourful}");
 }
 
 #[test]

@@ -30,7 +30,7 @@
 //!
 //! # Differences from the paper
 //! - *The minimum RTT is the flow's own, where that is larger* or none is reported. A live base station's feed knew nothing of the
-//!   uplink's delay and reported 2.5 ms on a path of 20 ms: a window of 5 kB, and 0.9 of 5.8 Mbit/s.
+//!   uplink's delay and reported 2.5 ms for a path of 20 ms: a window of 5 kB, and 0.9 of 5.8 Mbit/s.
 //! - *A packet per RTT leaves at least,* of two in flight: a bandwidth of zero, or in a wrong unit, stops nothing. The authors'
 //!   code passes a pacing rate of 0, which their kernel takes for no pacing, and keeps the window of before.
 //! - *64 bits.* Theirs overflow at 107 Mbit/s x 20 ms.

@@ -36,7 +36,7 @@ impl WindowLaw {
     pub(super) fn limits(&self, bandwidth: Rate, min_rtt: Option<Span>, flows: u32, own: &OwnRtt) -> Limits {
         // Up: a window that is to hold just a packet more holds it.
         let up = |span: Option<Span>| span.map_or_else(Default::default, micros_up);
-        // What is reported of a dead link has the packet's time of before the outage in it.
+        // The report of a dead link has the packet's time of before the outage in it.
         let min_rtt = if bandwidth.is_zero() { own.min.or(min_rtt) } else { min_rtt };
         let advice = Advice {
             bandwidth: BytesPerSecond(bandwidth.as_bytes_per_sec()),
