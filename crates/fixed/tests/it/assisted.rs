@@ -61,6 +61,13 @@ fn a_packet_per_rtt_leaves_however_little_is_reported() {
     assert_eq!(Limits::advised(&Config::default(), &wrong, &path(0)), limits(2, 50_000));
 }
 
+/// A flow over loopback was paced at a packet per 12 us, six times what was reported.
+#[test]
+fn a_path_much_shorter_than_reported_is_paced_as_reported() {
+    let short = Path { min_rtt: Micros(5), rtt: Micros(12), ..path(0) };
+    assert_eq!(Limits::advised(&Config::default(), &advice(0), &short), limits(40, 1_500_000));
+}
+
 #[test]
 fn a_dead_link_keeps_two_packets_and_one_per_round_trip() {
     let dead = Advice { bandwidth: BytesPerSecond(0), ..advice(0) };
