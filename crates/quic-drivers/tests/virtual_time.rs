@@ -324,7 +324,7 @@ fn a_mark_is_answered_as_a_loss_is_without_one() {
 #[test]
 fn users_of_a_cell_have_their_share_and_their_advice() {
     // Without the guard, whose first probe drains the queue of the start. Then a round-robin cell gives CUBIC's user the slots in which
-    // NATCP has nothing to send, and NATCP is told less: 4.6 of 12 Mbit/s in 20 s.
+    // NATCP has nothing to send, and the reports to NATCP fall: 4.6 of 12 Mbit/s in 20 s.
     let record = one("cubic+natcp(guard=off)#1", |file| {
         file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=12Mbit/s".into()] });
     });
