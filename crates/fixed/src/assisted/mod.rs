@@ -102,8 +102,8 @@ impl Limits {
     /// NATCP's, of advice that is followed. The minimum RTT is no less than the path's own: nothing comes back sooner, whatever
     /// the network says.
     ///
-    /// The rate is a packet per RTT at least, of the path's or of the network's, whichever is longer. A packet that came back in that
-    /// time shows that the link carries as much, and two packets in flight fill no queue. What the authors' code does at a bandwidth of zero (no pacing, and the window of
+    /// With two packets in flight the rate is a packet per RTT at least. A packet that came back in that time shows that the link
+    /// carries as much, and two packets fill no queue. What the authors' code does at a bandwidth of zero (no pacing, and the window of
     /// before) floods a dead link.
     #[inline(always)]
     pub fn advised(config: &Config, advice: &Advice, path: &Path) -> Self {
@@ -112,12 +112,14 @@ impl Limits {
         let bdp = product(bandwidth, min_rtt.0).checked_div(MICROS_PER_SECOND).unwrap_or(0);
         let bytes = config.alpha.of(bdp).checked_div(beta).unwrap_or(0);
         let cwnd = bytes.checked_div(path.packet_bytes as u64).unwrap_or(0).min(u32::MAX as u64) as u32;
+        let cwnd = Packets(cwnd).max(MIN_WINDOW);
         let share = if config.paces_at_share { beta } else { 1 };
         let rate = config.pacing_gain.of(bandwidth).checked_div(share).unwrap_or(0);
         // In an outage the RTT is that of packets that waited for its end.
-        let rtt = if bandwidth == 0 { min_rtt } else { path.rtt.max(min_rtt) };
-        let least = (path.packet_bytes as u64 * MICROS_PER_SECOND).checked_div(rtt.0 as u64).unwrap_or(0);
-        Self { pacing: BytesPerSecond(rate.max(least).max(1)), cwnd: Packets(cwnd).max(MIN_WINDOW) }
+        let rtt = if bandwidth == 0 { min_rtt } else { or(path.rtt, min_rtt) };
+        let per_rtt = (path.packet_bytes as u64 * MICROS_PER_SECOND).checked_div(rtt.0 as u64).unwrap_or(0);
+        let least = if cwnd == MIN_WINDOW { per_rtt } else { 1 };
+        Self { pacing: BytesPerSecond(rate.max(least).max(1)), cwnd }
     }
 
     /// These limits, and no more than `cap`: NACubic, and BBR with network assistance.
