@@ -92,15 +92,17 @@ impl<E: Ends> Flow<E> {
         now: Time,
         path: &mut Path<E>,
         ack: E::Ack,
-        advice: Option<Advice>,
+        advice: Option<&Advice>,
     ) -> Result<(), RunError> {
         let (ends, mut network) = self.reach(now, path);
         ends.on_ack(&mut network, ack)?;
         if let Some(advice) = advice {
-            ends.on_advice(&mut network, &advice);
+            ends.on_advice(&mut network, advice);
         }
         // What is still on its way when all is acknowledged has been sent in vain.
-        self.counts_until = self.ends.completed_at().unwrap_or(Time::NEVER).min(self.counts_until);
+        if let Some(completed_at) = self.ends.completed_at() {
+            self.counts_until = self.counts_until.min(completed_at);
+        }
         Ok(())
     }
 

@@ -234,7 +234,7 @@ impl<E: Ends> Run<E> {
         let advice =
             flow.reports.as_mut().and_then(|it| it.on_acknowledgement(delivery.departed_at, arrives_at));
         if extra.is_zero() {
-            flow.acknowledge(now, &mut self.path, packet, advice)?;
+            flow.acknowledge(now, &mut self.path, packet, advice.as_ref())?;
         } else {
             flow.on_extra_path.push_back((arrives_at, packet, advice));
         }
@@ -257,7 +257,7 @@ impl<E: Ends> Run<E> {
         self.assist(now, index);
         let flow = &mut self.flows[index];
         while let Some((ack, advice)) = flow.arrived_by_extra_path(now) {
-            flow.acknowledge(now, &mut self.path, ack, advice)?;
+            flow.acknowledge(now, &mut self.path, ack, advice.as_ref())?;
         }
         let (ends, mut network) = flow.reach(now, &mut self.path);
         ends.on_wake(&mut network)?;
