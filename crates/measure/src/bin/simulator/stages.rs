@@ -16,9 +16,9 @@ use std::io::Seek;
 use std::path::Path;
 use std::process::Command;
 
-/// The scheme whose packet is bounded, and its bound: 1,754 measured, and some more. The 36 above the 1,718 of before came with `limit`'s
-/// own flows and unknown minimum RTTs; two comparisons explain five of them, and the sender's source and loop have most of the rest.
-const BOUNDED: (&str, f64) = ("cubic", 1_760.0);
+/// The scheme whose packet is bounded, and its bound: the 1,720 of before is missed by 23. Six are two comparisons of the meter and of
+/// completed flows; the others follow from how the compiler inlines since `limit` is a second user of the source.
+const BOUNDED: (&str, f64) = ("cubic", 1_745.0);
 /// Those of the table.
 const SCHEMES: [&str; 7] = [BOUNDED.0, "bbr", "reminis", "tide", "verus", "rbbr", LIMIT];
 const RTT: Span = Span::from_millis(20);
