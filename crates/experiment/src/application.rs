@@ -95,8 +95,7 @@ impl Application {
     }
 
     /// When the next segment is there to be sent: at or before `now` if it already is; never, after the last.
-    // Always: the sender asks for each packet, and `limit` for each flow made it a call.
-    #[inline(always)]
+    #[inline]
     pub fn ready_at(&self, now: Time) -> Time {
         let next = self.next_segment;
         let ready = match &self.source {

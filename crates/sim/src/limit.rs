@@ -63,6 +63,8 @@ pub(crate) fn measure(
 /// A sender that knows the future.
 struct Sender {
     application: Application,
+    /// Segments sent.
+    segments: u64,
     header: Bytes,
     extra_rtt: Span,
     meter: FlowMeter,
@@ -84,6 +86,7 @@ impl Sender {
             by: application.stop(),
             rest: Bytes::ZERO,
             application,
+            segments: 0,
             header: scenario.endpoint.header,
             extra_rtt: setup.extra_rtt,
             meter: FlowMeter::new(scenario.endpoint.series_bin),
@@ -104,16 +107,15 @@ impl Sender {
 
     /// Its next packet; none where it has sent all, or the link carries nothing more in time.
     fn next(&mut self, clock: &ServiceClock, ready: Time, end: Time) -> Option<Bytes> {
-        let start = self.application.start();
         let whole = match std::mem::take(&mut self.rest) {
             rest if !rest.is_zero() => rest,
-            _ if self.application.ready_at(start) > start => {
+            _ if self.application.total_segments().is_some_and(|total| self.segments == total) => {
                 (self.is_done, self.is_through) = (true, true);
                 return None;
             }
             _ => {
-                let segment = self.application.take(start);
-                self.application.payload(segment) + self.header
+                self.segments += 1;
+                self.application.payload(self.segments - 1) + self.header
             }
         };
         let fits = |bytes| clock.clone().finish(ready, bytes) <= self.by;
