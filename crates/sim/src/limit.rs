@@ -3,7 +3,7 @@
 //! many bytes as the link still carries by then.
 
 use cellcc_experiment::{
-    Application, Delivery, FlowMeter, FlowSetup, LIMIT, MeasuredFlow, RunError, Scenario, Source, Watch,
+    Delivery, FlowMeter, FlowSetup, LIMIT, MeasuredFlow, RunError, Scenario, Source, Watch,
 };
 use cellcc_link::{Capacity, Delay, ServiceClock};
 use cellcc_units::{Bytes, Span, Time};
@@ -30,7 +30,7 @@ pub(crate) fn measure(
         let turns = (0..senders.len()).filter(|&index| !senders[index].is_done);
         let Some(turn) = turns.min_by_key(|&index| senders[index].turn(free_at)) else { break };
         let sender = &mut senders[turn];
-        let start = sender.application.start();
+        let start = sender.start;
         // Ready from the beginning: the link is never idle, and several packets leave in one opportunity.
         ready = ready.max(start);
         let Some(bytes) = sender.next(&clock, ready, end) else { continue };
@@ -46,9 +46,9 @@ pub(crate) fn measure(
             senders.iter_mut().for_each(|sender| sender.meter.end_warm_up(scenario.measured_from()));
             warms_up = false;
         }
-        let Sender { meter, application, .. } = &mut senders[turn];
+        let Sender { meter, stop, .. } = &mut senders[turn];
         meter.on_sent(false);
-        if departed_at <= application.stop() {
+        if departed_at <= *stop {
             meter.on_delivery(&Delivery { bytes, sent_at: queued_at, queued_at, departed_at, arrived_at });
         }
         meter.on_rtt(arrived_at + back, arrived_at.since(queued_at) + back);
@@ -62,9 +62,11 @@ pub(crate) fn measure(
 
 /// A sender that knows the future.
 struct Sender {
-    application: Application,
-    /// Segments sent.
-    segments: u64,
+    start: Time,
+    stop: Time,
+    /// What a sized source has still to send; `None` where it has no end.
+    left: Option<Bytes>,
+    mss: Bytes,
     header: Bytes,
     extra_rtt: Span,
     meter: FlowMeter,
@@ -81,12 +83,19 @@ struct Sender {
 
 impl Sender {
     fn new(setup: &FlowSetup, scenario: &Scenario) -> Self {
-        let application = Application::new(setup, &scenario.endpoint, Time::ZERO + scenario.duration);
+        let end = Time::ZERO + scenario.duration;
+        let stop = setup.stop.unwrap_or(end).min(end);
+        let left = match setup.source {
+            Source::Sized(bytes) => Some(bytes),
+            _ => None,
+        };
         Self {
-            by: application.stop(),
+            start: setup.start,
+            stop,
+            left,
+            mss: scenario.endpoint.mss,
+            by: stop,
             rest: Bytes::ZERO,
-            application,
-            segments: 0,
             header: scenario.endpoint.header,
             extra_rtt: setup.extra_rtt,
             meter: FlowMeter::new(scenario.endpoint.series_bin),
@@ -97,25 +106,26 @@ impl Sender {
     }
 
     fn is_bulk(&self) -> bool {
-        *self.application.source() == Source::Bulk
+        self.left.is_none()
     }
 
     /// The least is served next: who is there first, and of those who are there, one that ends before one that takes what is left.
     fn turn(&self, free_at: Time) -> (Time, bool) {
-        (self.application.start().max(free_at), self.is_bulk())
+        (self.start.max(free_at), self.is_bulk())
     }
 
     /// Its next packet; none where it has sent all, or the link carries nothing more in time.
     fn next(&mut self, clock: &ServiceClock, ready: Time, end: Time) -> Option<Bytes> {
         let whole = match std::mem::take(&mut self.rest) {
             rest if !rest.is_zero() => rest,
-            _ if self.application.total_segments().is_some_and(|total| self.segments == total) => {
+            _ if self.left == Some(Bytes::ZERO) => {
                 (self.is_done, self.is_through) = (true, true);
                 return None;
             }
             _ => {
-                self.segments += 1;
-                self.application.payload(self.segments - 1) + self.header
+                let payload = self.left.map_or(self.mss, |left| left.min(self.mss));
+                self.left = self.left.map(|left| left - payload);
+                payload + self.header
             }
         };
         let fits = |bytes| clock.clone().finish(ready, bytes) <= self.by;
@@ -134,7 +144,7 @@ impl Sender {
 
     /// In a run until `end`.
     fn measured(self, end: Time) -> MeasuredFlow<'static> {
-        let (start, stop) = (self.application.start(), self.application.stop());
+        let (start, stop) = (self.start, self.stop);
         let completed_at = (self.is_through && self.acknowledged_at <= end).then_some(self.acknowledged_at);
         let stop = completed_at.unwrap_or(Time::NEVER).min(stop);
         MeasuredFlow {

@@ -29,8 +29,10 @@ pub struct FlowMeter {
     room: usize,
     /// Packets that left the link before this are in the series only.
     from: Time,
+    /// Packets that left the link before this are examined: after a warm-up all, until the first that counts.
+    examined_before: Time,
     delivered: Bytes,
-    /// The first of them, and when it left the link.
+    /// The first packet that counts after a warm-up, and when it left the link.
     first: (Bytes, Time),
     queueing: Distribution,
     one_way: Distribution,
@@ -60,6 +62,7 @@ impl FlowMeter {
             bin,
             room: 0,
             from: Time::ZERO,
+            examined_before: Time::ZERO,
             delivered: Bytes::ZERO,
             first: (Bytes::ZERO, Time::ZERO),
             queueing: Distribution::default(),
@@ -90,7 +93,16 @@ impl FlowMeter {
     pub fn end_warm_up(&mut self, now: Time) {
         let Self { bin, room, departures, rtt_bins, sampled, curves, .. } =
             std::mem::replace(self, Self::new(self.bin));
-        *self = Self { room, from: now, departures, rtt_bins, sampled, curves, ..Self::new(bin) };
+        *self = Self {
+            room,
+            from: now,
+            examined_before: Time::NEVER,
+            departures,
+            rtt_bins,
+            sampled,
+            curves,
+            ..Self::new(bin)
+        };
     }
 
     /// A packet was sent, for the first time or again.
@@ -126,15 +138,23 @@ impl FlowMeter {
     pub fn on_delivery(&mut self, delivery: &Delivery) {
         let queueing = delivery.departed_at.since(delivery.queued_at);
         self.departures.add(delivery.departed_at, [delivery.bytes.get(), queueing.as_nanos()]);
-        if delivery.departed_at < self.from {
+        if delivery.departed_at < self.examined_before && !self.counts(delivery) {
             return;
-        }
-        if self.delivered.is_zero() {
-            self.first = (delivery.bytes, delivery.departed_at);
         }
         self.delivered += delivery.bytes;
         self.queueing.add(queueing);
         self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
+    }
+
+    /// Whether a packet left after the warm-up. Keeps the first that did.
+    #[cold]
+    fn counts(&mut self, delivery: &Delivery) -> bool {
+        let counts = delivery.departed_at >= self.from;
+        if counts {
+            self.first = (delivery.bytes, delivery.departed_at);
+            self.examined_before = self.from;
+        }
+        counts
     }
 
     /// The sender measured a round-trip time.
