@@ -1,4 +1,4 @@
-//! What a file system says of a file becomes the header of an answer: any name, size and time, for any request.
+//! Facts from a file system become the header of an answer: any name, size and time, for any request.
 
 #![no_main]
 

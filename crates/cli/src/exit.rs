@@ -97,7 +97,7 @@ pub(crate) fn print(text: &str) -> Result<(), Exit> {
     print_after("", text)
 }
 
-/// The same after a sequence of ours, which the terminal obeys.
+/// Prints text after an escape sequence of ours, which the terminal obeys.
 pub(crate) fn print_after(sequence: &str, text: &str) -> Result<(), Exit> {
     let text = printable_lines(text.trim_end_matches('\n'));
     let text = highlighted(&text, terminal::has_colours());

@@ -1,4 +1,4 @@
-//! What is said of a command line that cannot be read.
+//! Error messages for a command line that cannot be read.
 
 use crate::Cli;
 use crate::exit::{Exit, tell};
@@ -33,7 +33,7 @@ pub(crate) fn report(error: &Error, arguments: &[OsString]) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// What to write where this word follows a list that has commas between its parts: `--schemes cubic bbr`.
+/// A hint for a list written with spaces in place of commas: `--schemes cubic bbr`.
 fn list(word: &str, arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     let at = words.iter().position(|one| *one == word)?;

@@ -105,7 +105,7 @@ impl Commands {
         self.started[command.0].status
     }
 
-    /// Whether somebody has asked this process to end since the first command was started; then 128 + the signal's number.
+    /// 128 + the number of the signal that asked this process to end since the first command was started, if one did.
     pub fn asked_to_end(&self) -> Option<u8> {
         sys::last_signal().and_then(|signal| u8::try_from(128 + signal).ok())
     }

@@ -55,7 +55,7 @@ pub struct Guard {
     pid: Pid,
 }
 
-/// What is left to the guard.
+/// Processes and folders that the guard takes care of.
 #[derive(Debug, Default)]
 struct Given {
     namespaces: Vec<OwnedFd>,
@@ -144,7 +144,7 @@ fn keep_apart() {
     }
 }
 
-/// What was given, once the emulator has ended.
+/// The given paths and processes, once the emulator has ended.
 fn after_the_end(emulator: &OwnedFd) -> Given {
     let mut given = Given::default();
     loop {

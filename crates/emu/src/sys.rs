@@ -209,7 +209,7 @@ static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// Whether no signal may end this process.
 static HELD: AtomicBool = AtomicBool::new(false);
 
-/// Whether a child is being started that nobody knows yet.
+/// True while a child is being started whose number is not yet noted.
 static STARTING: AtomicBool = AtomicBool::new(false);
 
 /// The signal that came meanwhile; 0 for none.

@@ -127,11 +127,12 @@ fn place<T: Default>(list: &mut Vec<(String, T)>, key: String) -> &mut T {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{Driver, Plan, PlanFile, Record, ResolveError, RunError};
 
-    struct Accepting;
+    /// A driver that accepts everything and runs nothing.
+    pub(crate) struct Accepting;
 
     impl Driver for Accepting {
         fn resolve(&self, _: &mut Scenario) -> Result<(), ResolveError> {

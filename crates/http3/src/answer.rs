@@ -46,7 +46,7 @@ pub(crate) fn refusal(status: StatusCode, now: SystemTime) -> Answer {
     finish(response, 0..0)
 }
 
-/// What is known of a file, in values that a header can hold.
+/// Facts about a file, in values that a header can hold.
 #[derive(Debug, Clone)]
 pub struct Facts {
     bytes: u64,
@@ -57,7 +57,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of a file of this name and size that was changed at this time. File systems hold times before 1970 and after 9999.
+    /// Facts about a file with this name, size and time of change. File systems hold times before 1970 and after 9999.
     pub fn new(name: &str, bytes: u64, modified: SystemTime) -> Self {
         let kind = mime_guess::from_path(name).first_or_octet_stream();
         // What phones and editors write; a browser would take another for what its user has set.

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 const AUTHORITY_KEY: &str = "authority-key.pem";
-/// What begins the names of folders that are not finished. A process that was killed leaves them, and nobody reads them.
+/// Prefix of the names of unfinished folders. A killed process leaves them behind, and nobody reads them.
 const UNFINISHED: &str = ".unfinished-";
 
 /// How long certificates hold: a holder's 90 days, as is usual where they are renewed by programs; the authority's ten years.

@@ -158,7 +158,7 @@ fn table(comparison: &Comparison, victim: &str, pairs: &[Pair]) -> Grid {
     }
 }
 
-/// How many values the means are over, and of what; nothing where there is one.
+/// The number and kind of values behind the means; empty where there is one value.
 fn means_over(comparison: &Comparison) -> String {
     let values = by_condition(comparison, |_| Some(0.0));
     let conditions = distinct(values.iter().map(|(_, name)| name.as_str())).len();

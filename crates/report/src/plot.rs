@@ -161,7 +161,7 @@ impl Plot {
                     }
                     None => instead(of, "varied are", &known.join(", ")),
                 };
-                return Err(ReportError::Plot(format!("--only {of}={name}: no run is of that{there_is}")));
+                return Err(ReportError::Plot(format!("--only {of}={name}: no run has it{there_is}")));
             }
             // The limit's row has no variation where it is the same under all.
             let rows = comparison.rows.iter().copied();

@@ -81,7 +81,7 @@ pub enum RunnerError {
         /// Why.
         source: io::Error,
     },
-    /// The same while shares are joined.
+    /// A file cannot be written while shares are joined.
     #[error("cannot write {}; the shares are as they were: once there is room, merge again, with --force", path.display())]
     Unmerged {
         /// The file.
@@ -160,7 +160,7 @@ impl RunnerError {
         }
     }
 
-    /// What cannot be written of joined shares is not gone on with.
+    /// Joining ends at the first file that cannot be written.
     pub(crate) fn at_merge(self) -> Self {
         match self {
             Self::Write { path, source } => Self::Unmerged { path, source },

@@ -13,7 +13,7 @@ pub struct Tally {
     pub failed: usize,
     /// The share of each run under way that is done, by its label.
     under_way: BTreeMap<String, f64>,
-    /// What each run to come takes, by its label, in any unit, and how much of that has ended.
+    /// Expected cost of each remaining run by its label, in any unit, and the cost of those that have ended.
     expected: BTreeMap<String, f64>,
     ended_of_expected: f64,
 }
@@ -24,7 +24,7 @@ impl Tally {
         *self = Self { runs, ended: finished, ..Self::default() };
     }
 
-    /// What the runs to come take, by their labels.
+    /// Expected cost of the remaining runs, by label.
     pub fn expects(&mut self, expected: impl Iterator<Item = (String, f64)>) {
         self.expected = expected.collect();
     }
@@ -58,7 +58,7 @@ impl Tally {
         1.0 - to_come * (1.0 - done / all)
     }
 
-    /// What is under way, in words: one run, and how many others.
+    /// Describes the work under way: one run, and the number of others.
     pub fn now(&self) -> Option<String> {
         let first = self.under_way.keys().next()?;
         match self.under_way.len() - 1 {

@@ -64,7 +64,7 @@ pub(crate) fn measure(
 struct Sender {
     start: Time,
     stop: Time,
-    /// What a sized source has still to send; `None` where it has no end.
+    /// Bytes that a sized source has still to send; `None` for a source without an end.
     left: Option<Bytes>,
     mss: Bytes,
     header: Bytes,
@@ -72,7 +72,7 @@ struct Sender {
     meter: FlowMeter,
     /// The link carries for it until then: until it stops, and what a sized source has sent by then, to the run's end.
     by: Time,
-    /// What is left of the packet that the link was serving when it stopped.
+    /// Rest of the packet that the link was serving when it stopped.
     rest: Bytes,
     /// When the last of what it has sent is acknowledged.
     acknowledged_at: Time,

@@ -48,12 +48,12 @@ impl Load {
         watchdog.stop()
     }
 
-    /// Whether something was late, whatever the cause.
+    /// True if something was late, whatever the cause.
     pub(crate) fn is_late(&self) -> bool {
         self.is_late_by_others() || self.late > LATE_SHARE
     }
 
-    /// Whether something was late, and we were not the cause.
+    /// True if something was late through no fault of ours.
     pub(crate) fn is_late_by_others(&self) -> bool {
         let is_stalled = self.latest_wake_up >= STALL || self.stolen >= STEAL;
         is_stalled || self.others >= OTHERS && (self.late > LATE_SHARE || self.waited > LATE_SHARE)
@@ -129,7 +129,7 @@ fn oversleep() -> Duration {
 /// Clock ticks of `/proc`: the kernel shows its times so to all programs (proc_stat(5), USER_HZ).
 const TICK: Duration = Duration::from_millis(10);
 
-/// What the kernel has counted since it began. Zeros where it counts nothing: then stalls alone excuse a failure.
+/// Counters of the kernel since boot. Zeros where it counts nothing: then stalls alone excuse a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Counts {
     processors: u64,
@@ -189,12 +189,12 @@ impl Counts {
     }
 }
 
-/// What the kernel shows of a process, in ticks.
+/// CPU times of a process as the kernel reports them, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     parent: u32,
     own: u64,
-    /// Of descendants that it has waited for.
+    /// CPU time of descendants that it has waited for.
     waited_for: u64,
     is_kernels: bool,
 }

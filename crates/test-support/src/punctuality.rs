@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many times a test runs at most.
+/// Most runs of one test.
 const MAX_ATTEMPTS: u32 = 4;
 /// How long the machine is looked at while no test runs.
 const LOOK: Duration = Duration::from_secs(2);
@@ -47,7 +47,7 @@ pub fn needs_punctuality(test: impl Fn()) {
     }
 }
 
-/// What is made of a failure.
+/// Decision after a failure.
 #[derive(Debug)]
 enum Verdict {
     Counts,
@@ -93,7 +93,7 @@ pub struct Alone {
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 thread_local! {
-    /// How many values this thread has.
+    /// Number of guards that this thread holds.
     static HELD: Cell<u32> = const { Cell::new(0) };
 }
 

@@ -35,7 +35,7 @@ impl CloseCode {
 /// TLS alert 116 as a QUIC error code (RFC 9001, section 4.8).
 const CERTIFICATE_REQUIRED: u64 = 0x100 + 116;
 
-/// What the system says where this process, or all of them, can have no further descriptor: ENFILE and EMFILE of Linux and macOS
+/// Error codes for a process, or a system, that can have no further descriptor: ENFILE and EMFILE of Linux and macOS
 /// (errno(3)).
 const NO_DESCRIPTOR: [i32; 2] = [23, 24];
 

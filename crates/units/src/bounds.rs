@@ -1,4 +1,4 @@
-//! How much one text may hold, in every language that is read here: expressions, mixes of flows, alternatives in braces, keys with
+//! Bounds of one text in every language that is read here: expressions, mixes of flows, alternatives in braces, keys with
 //! dots, values within values. Readers call themselves for each level of a text, and work for each of its terms.
 
 /// Numbers and functions of an expression, flows of a run, alternatives: more of one text are a slip of the keyboard.

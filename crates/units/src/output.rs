@@ -74,7 +74,7 @@ impl WholeFile {
         Ok(this)
     }
 
-    /// The same, for its owner alone.
+    /// Begins a file that only its owner may read.
     ///
     /// # Errors
     /// Nothing can be written there.
@@ -103,7 +103,7 @@ impl WholeFile {
         }
     }
 
-    /// The same, where nothing has the name yet.
+    /// Fails where the name is already taken.
     ///
     /// # Errors
     /// [`ErrorKind::AlreadyExists`], now or when it is finished: what is there stays.
@@ -114,7 +114,7 @@ impl WholeFile {
         Ok(Self { replaces: false, ..self })
     }
 
-    /// What is written to.
+    /// The file that is written.
     pub fn as_file(&self) -> &File {
         &self.file
     }

@@ -9,7 +9,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// The same of a text in lines, whose line breaks and tabs stay.
+/// Makes a text of several lines printable; its line breaks and tabs stay.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }

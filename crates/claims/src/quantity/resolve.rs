@@ -44,7 +44,7 @@ struct Resolver<'a> {
     selection: Selection<'a>,
     /// The values of varied conditions at this place.
     over: Vec<(String, String)>,
-    /// How many numbers there are so far.
+    /// Numbers so far.
     numbers: usize,
 }
 
@@ -97,7 +97,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// So many more numbers.
+    /// Counts this many further numbers.
     fn count(&mut self, expression: &Expression, numbers: usize) -> Result<(), ExpressionError> {
         self.numbers = self.numbers.saturating_add(numbers);
         if self.numbers > MOST_NUMBERS {

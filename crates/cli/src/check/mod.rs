@@ -136,7 +136,8 @@ fn command(args: &Args, finding: &Finding) -> String {
     format!("cellcc check {subject} --case {}{driver}", finding.case)
 }
 
-/// What each case says, a line a condition, and what they come to; `idle`: the drivers that judged none; `worse`: how many are worse than in the baseline.
+/// The sentence of each case, one line per condition, and the sums; `idle`: the drivers that judged none; `worse`: the number of
+/// findings worse than in the baseline.
 fn text(
     findings: &[Finding],
     idle: &[String],

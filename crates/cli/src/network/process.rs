@@ -20,7 +20,7 @@ pub(crate) fn qlog(folder: Option<PathBuf>) -> Result<Option<Directory>, Exit> {
     directory.map_err(|error| Exit::input(format!("--qlog: {error}")))
 }
 
-/// How many files and sockets this process may have open, which becomes as many as the system lets it. Shells and service managers
+/// Raises the limit of open files and sockets to the most that the system allows, and returns it. Shells and service managers
 /// begin programs with 1,024, for those that use select(2).
 pub(crate) fn most_open_files() -> u64 {
     #[cfg(unix)]

@@ -58,7 +58,7 @@ fn what_a_figure_cannot_show_is_refused_with_what_it_can() {
     );
     assert!(refused(&["--x", "rtt-p95", "--width", "88"]).contains("such as `3.5in`"));
     let said = refused(&["--x", "rtt-p95", "--only", "path.rtt=30ms"]);
-    assert!(said.contains("no run is of that; did you mean `20ms`? Its values are 20ms, 60ms"), "{said}");
+    assert!(said.contains("no run has it; did you mean `20ms`? Its values are 20ms, 60ms"), "{said}");
     assert!(refused(&["--x", "rtt-p95", "--height", "10mm"]).contains("it is 0.39 in high"));
     fs::write(folder.path().join("a.ttf"), "no font").unwrap();
     let said = refused(&["--x", "rtt-p95", "--font", "a.ttf", "--out", "f.pdf"]);

@@ -15,7 +15,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(Path::new(ROOT).join(name)).expect("a document")
 }
 
-/// What stands in backticks between two texts of a document.
+/// The words in backticks between two texts of a document.
 fn named<'a>(document: &'a str, from: &str, to: &str) -> BTreeSet<&'a str> {
     let (_, rest) = document.split_once(from).unwrap_or_else(|| panic!("no `{from}`"));
     let (part, _) = rest.split_once(to).unwrap_or_else(|| panic!("no `{to}` after `{from}`"));

@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdout, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What is asked for where something else has to end a transfer: far longer than that takes.
+/// Duration of a transfer that something else has to end: far longer than that takes.
 const TIME: &str = "100s";
 /// The idle time-out of connections.
 const IDLE: Duration = Duration::from_secs(10);

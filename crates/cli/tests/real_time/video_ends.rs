@@ -1,4 +1,4 @@
-//! What `cellcc video` and `cellcc assist demo` leave behind, whatever ends them: nothing. A script stands in for the browser.
+//! `cellcc video` and `cellcc assist demo` leave nothing behind, whatever ends them. A script stands in for the browser.
 
 use crate::can_emulate;
 use crate::common::{interruptible, signal};

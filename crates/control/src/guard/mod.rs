@@ -50,7 +50,7 @@ const FINDINGS: u32 = 3;
 const UNQUEUED_INTERVALS: u32 = 4;
 /// Wait after a failed probe or a loss, if packets hardly waited, or if the probe found more.
 const SHORT_WAIT: Span = Span::from_secs(1);
-/// The same, if nothing suggests it: as rarely as BBR probes for the minimum RTT.
+/// Wait if nothing suggests that there is more: as rarely as BBR probes for the minimum RTT.
 const RARE_WAIT: Span = Span::from_secs(10);
 /// Intervals before the first probe (1 s at 50 ms): in these a flow learns its own RTT.
 const FIRST_INTERVALS: u32 = 2;

@@ -84,7 +84,7 @@ pub(super) const fn count(range: &'static str) -> Takes {
 }
 
 impl Takes {
-    /// What was probably meant by a number without its unit, which is that of the example, or by `5m`.
+    /// A guess at the value meant by a number without its unit, which is the example's, or by `5m`.
     pub(super) fn meant(&self, text: &str) -> Option<String> {
         let (_, example) = self.range.split_once(", such as ")?;
         let more = match (split_number(text)?.1, self.name) {

@@ -146,7 +146,7 @@ impl FlowMeter {
         self.one_way.add(delivery.arrived_at.since(delivery.sent_at));
     }
 
-    /// Whether a packet left after the warm-up. Keeps the first that did.
+    /// True for a packet that left after the warm-up. Keeps the first one.
     #[cold]
     fn counts(&mut self, delivery: &Delivery) -> bool {
         let counts = delivery.departed_at >= self.from;
@@ -220,7 +220,7 @@ impl FlowMeter {
         self.departures.bins.chunks(per_second).map(|bins| bins.iter().map(|bin| bin.sums[0]).sum()).collect()
     }
 
-    /// Of the packet that the link was serving when the warm-up ended, only what it has carried since counts: no more than the link
+    /// Counts the packet in service at the end of the warm-up only in part, as far as it was carried since: no more than the link
     /// offered, which can carry this.
     pub(crate) fn count_since_warm_up(&mut self, capacity: &Capacity) {
         let (bytes, departed_at) = self.first;

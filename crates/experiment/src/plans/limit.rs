@@ -94,19 +94,8 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Driver, Plan, PlanFile, Record, ResolveError, RunError};
-
-    /// A driver that accepts everything and runs nothing.
-    struct Accepting;
-
-    impl Driver for Accepting {
-        fn resolve(&self, _: &mut Scenario) -> Result<(), ResolveError> {
-            Ok(())
-        }
-        fn run(&self, _: &Scenario) -> Result<Record, RunError> {
-            unreachable!("plans are only made here")
-        }
-    }
+    use crate::like_linux::tests::Accepting;
+    use crate::{Plan, PlanFile};
 
     fn limits(scheme: &str, change: impl FnOnce(&mut PlanFile)) -> Vec<Scenario> {
         let mut file =

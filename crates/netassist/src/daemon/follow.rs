@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// What a service whose base station sends these messages counts and logs.
+    /// Counters and log of a service whose base station sends these messages.
     async fn followed(texts: Vec<String>) -> (u64, Vec<String>, Option<String>) {
         let reader = GnbReader::new(GnbSettings { downlink_slots_per_second: 1400, network_rtt: None });
         let (problems, lines, troubled, _) = followed_with(texts, reader).await;

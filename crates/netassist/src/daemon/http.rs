@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Connections at once: a few programs that ask now and then, each of a host of its own.
 pub(super) const BOUNDS: Bounds = Bounds::of(64);
-/// A source that sends nothing for this long is of no use: longer than any useful period.
+/// A source that sends nothing for this long is useless: longer than any useful period.
 pub(super) const SILENCE: Span = Span::from_secs(10);
 /// The content type of OpenMetrics 1.0.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -65,7 +65,7 @@ impl Daemon {
         Self::open_as(credentials, config, host_counters, log).await
     }
 
-    /// The same with these credentials, instead of those that the configuration names.
+    /// Opens the daemon with these credentials, instead of those that the configuration names.
     ///
     /// # Errors
     /// Something cannot be opened.

@@ -89,7 +89,7 @@ impl Edge {
         self.measure_over(PERIOD, user, mbit);
     }
 
-    /// The same of a period of this length.
+    /// Measures a user over a period of this length.
     pub(crate) fn measure_over(&self, period: Span, user: &str, mbit: f64) {
         let advice = Advice {
             bandwidth: Rate::from_mbit_per_sec(mbit),

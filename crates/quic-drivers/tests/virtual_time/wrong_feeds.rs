@@ -43,7 +43,7 @@ struct Place {
     change: fn(&mut PlanFile),
 }
 
-/// The last is of the kind that was found live: packets wait up to 20 ms for the uplink and 10 ms at random, and the network knows of
+/// The last resembles the live base station: packets wait up to 20 ms for the uplink and 10 ms at random, and the network knows of
 /// neither.
 const PLACES: [Place; 5] = [
     Place { name: "12 Mbit/s", link: "rate=12Mbit/s", change: |_| () },

@@ -77,7 +77,7 @@ fn socket() -> UdpSocket {
 #[derive(Debug)]
 struct Seen {
     l4s: L4s,
-    /// What its packets have carried.
+    /// Packets by the codepoint that they carried.
     not_ect: u64,
     ect1: u64,
     ect0: u64,

@@ -62,13 +62,13 @@ fn the_limit_of_a_sized_flow_sends_as_much_and_is_through_first() {
         records(&PlanFile { schemes: vec!["tide:sized(1MB)".into(), "cubic".into()], ..plan("", "3g", 10) });
     let [sized, bulk] = &limits[..] else { panic!("{}", limits.len()) };
     assert_eq!([&sized.scenario.scheme, &bulk.scenario.scheme], ["limit:sized(1MB)", "limit"]);
-    assert!(rows[0].total.throughput_mbit_s > bulk.total.throughput_mbit_s, "it is of a fast second");
+    assert!(rows[0].total.throughput_mbit_s > bulk.total.throughput_mbit_s, "it covers a fast second");
     assert!(rows[0].total.throughput_mbit_s < sized.total.throughput_mbit_s);
     assert!(rows[0].total.completion_time_s > sized.total.completion_time_s);
     assert_eq!(sized.total.sent_packets, 691, "a megabyte in packets of 1448 bytes");
 }
 
-/// What is measured begins within a packet, which counted as a whole: 584 packets in 7 s that offer 583.
+/// The measured time begins within a packet, which used to count as a whole: 584 packets in 7 s that offer 583.
 #[test]
 fn after_a_warm_up_no_more_counts_than_the_link_has_offered_since() {
     for start_ms in 0..12 {

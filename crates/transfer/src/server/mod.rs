@@ -69,7 +69,7 @@ pub struct ServerSettings {
     pub takes_files: bool,
     /// The folder of files that HTTP's clients may get.
     pub http: Option<PathBuf>,
-    /// Whether both hand out names that begin with a dot.
+    /// True if both hand out names that begin with a dot.
     pub hidden: bool,
     /// Its certificate.
     pub identity: Identity,

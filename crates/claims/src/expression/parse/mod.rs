@@ -58,7 +58,7 @@ struct Parser<'a> {
     depth: usize,
     /// How many values of variables the expression at this place stands for.
     values: usize,
-    /// How many terms there are so far, each as often as variables repeat it.
+    /// Terms so far, each counted as often as variables repeat it.
     terms: usize,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
         Ok(left)
     }
 
-    /// So many more terms.
+    /// Counts this many further terms.
     fn count(&mut self, terms: usize) -> Result<(), ExpressionError> {
         self.terms = self.terms.saturating_add(terms);
         if self.terms > MOST_TERMS {

@@ -1,4 +1,4 @@
-//! What ends a shell that waits for its server.
+//! Signals end a shell that waits for its server.
 
 use crate::can_emulate;
 use crate::common::{interruptible, signal};
