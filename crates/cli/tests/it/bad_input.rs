@@ -5,7 +5,6 @@ use flate2::write::GzEncoder;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use tempfile::TempDir;
 
 /// The run must end with status 2, nothing on standard output, and every one of `expected` in the message.
 pub(crate) fn refused_in(folder: &Path, arguments: &[&str], expected: &[&str]) {
@@ -381,23 +380,6 @@ fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
     refused_in(folder.path(), &["compare", "--scenario", "none.toml"], &["none.toml"]);
 }
 
-const SMALL: [&str; 7] = ["compare", "--schemes", "cubic", "--traces", "10Mbit/s", "--duration", "1s"];
-
-fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&SMALL[..], more].concat()
-}
-
-#[test]
-fn an_output_folder_that_cannot_be_written_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("file"), "").unwrap();
-    refused_in(folder.path(), &small(&["--out", "file/out"]), &["cannot write to file/out", "--out"]);
-    refused_in(folder.path(), &small(&["--out", "file"]), &["cannot write to file", "--out"]);
-    // Nobody creates folders there, not even root.
-    #[cfg(target_os = "linux")]
-    refused_in(folder.path(), &small(&["--out", "/proc/cellcc"]), &["/proc/cellcc", "--out"]);
-}
-
 #[test]
 fn a_list_written_with_spaces_is_refused_with_its_commas() {
     compare_refused(
@@ -418,73 +400,6 @@ fn an_argument_that_is_not_utf_8_is_named() {
     let refused = cellcc(folder.path()).args(["trace", "info", "a.mbps"]).arg(name).assert().code(2);
     let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
     assert_eq!(message, "error: the argument \"caf\\xE9.mbps\" is not UTF-8; rename the file\n");
-}
-
-/// A process whose files may not grow beyond some blocks of 512 or 1024 bytes fails to write as on a full disk.
-#[cfg(unix)]
-pub(crate) fn with_file_limit(folder: &TempDir, blocks: u32, arguments: &[&str]) -> (Option<i32>, String) {
-    let command = assert_cmd::cargo::cargo_bin!("cellcc");
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
-    let output = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .arg(command)
-        .args(arguments)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
-#[cfg(unix)]
-#[test]
-fn a_full_output_folder_is_refused_before_the_runs_and_reported_within_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let (status, message) = with_file_limit(&folder, 0, &small(&["--out", "full"]));
-    assert_eq!(status, Some(2), "{message}");
-    assert!(message.contains("cannot write to full"), "{message}");
-
-    let many_bins = ["--duration", "600s", "--series-bin", "1ms", "--out", "filling"];
-    let arguments = [&SMALL[..5], &many_bins].concat();
-    let (status, message) = with_file_limit(&folder, 64, &arguments);
-    assert_eq!(status, Some(1), "{message}");
-    assert!(message.contains("cannot write filling/series/") && message.contains("--resume"), "{message}");
-
-    cellcc(folder.path())
-        .args([&arguments[..7], &["--out", "share", "--shard", "1/1"]].concat())
-        .assert()
-        .success();
-    let (status, message) = with_file_limit(&folder, 64, &["merge", "share", "--out", "merged"]);
-    assert_eq!(status, Some(1), "{message}");
-    assert!(message.contains("cannot write merged/") && message.contains("with --force"), "{message}");
-    assert!(!message.contains("--resume"), "`merge` has none: {message}");
-    cellcc(folder.path()).args(["merge", "share", "--out", "merged", "--force"]).assert().success();
-}
-
-#[test]
-fn results_are_not_overwritten_silently() {
-    let folder = tempfile::tempdir().unwrap();
-    cellcc(folder.path()).args(small(&["--out", "out"])).assert().success();
-    refused_in(
-        folder.path(),
-        &small(&["--out", "out"]),
-        &["out holds results", "--resume", "--force", "--out"],
-    );
-    cellcc(folder.path()).args(small(&["--out", "out", "--force"])).assert().success();
-    refused_in(folder.path(), &["compare", "--resume"], &["--out"]);
-    refused_in(
-        folder.path(),
-        &["report", "out", "--baseline", "bbr"],
-        &["--baseline bbr", "there are cubic"],
-    );
-}
-
-#[test]
-fn folders_without_results_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    refused_in(folder.path(), &["report", "nothing"], &["nothing holds no results"]);
-    refused_in(folder.path(), &["merge", "nothing", "--out", "x"], &["nothing holds no results"]);
-    fs::write(folder.path().join("run-info.json"), "{\n\"title\": 3}").unwrap();
-    refused_in(folder.path(), &["report", "."], &["run-info.json:2"]);
 }
 
 #[test]

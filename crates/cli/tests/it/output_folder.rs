@@ -1,13 +1,15 @@
-//! One process at a time writes to an output folder, and leaves nothing half-written.
+//! One process at a time writes to an output folder, and leaves nothing half-written; what cannot be written is refused.
 
 #![allow(clippy::disallowed_methods, reason = "processes are started and killed at moments of real time")]
 
+use crate::bad_input::refused_in;
 use crate::common::cellcc;
 use crate::compare::content;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const PLAN: [&str; 9] =
     ["compare", "--schemes", "cubic,reminis", "--traces", "20Mbit/s", "--seeds", "1..3", "--duration", "1s"];
@@ -88,7 +90,7 @@ fn a_report_is_whole_or_as_it_was_and_is_not_written_through_a_link() {
     };
     let before = (content(&folder.path().join("out")), names());
     // Enough blocks for the figures, and not for the report.
-    let (status, message) = crate::bad_input::with_file_limit(&folder, 600, &["report", "out"]);
+    let (status, message) = with_file_limit(&folder, 600, &["report", "out"]);
     assert_eq!(status, Some(1), "{message}");
     assert!((content(&folder.path().join("out")), names()) == before, "the report is not as it was");
     assert!(message.contains("cannot write out/report.html: "), "{message}");
@@ -123,4 +125,88 @@ fn damaged_results_are_refused_by_report_and_made_again_by_resume() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && message.contains(problem), "{message}");
     assert_eq!(content(&folder.path().join("out")), before);
+}
+
+const SMALL: [&str; 7] = ["compare", "--schemes", "cubic", "--traces", "10Mbit/s", "--duration", "1s"];
+
+fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&SMALL[..], more].concat()
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_written_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    refused_in(folder.path(), &small(&["--out", "file/out"]), &["cannot write to file/out", "--out"]);
+    refused_in(folder.path(), &small(&["--out", "file"]), &["cannot write to file", "--out"]);
+    // Nobody creates folders there, not even root.
+    #[cfg(target_os = "linux")]
+    refused_in(folder.path(), &small(&["--out", "/proc/cellcc"]), &["/proc/cellcc", "--out"]);
+}
+
+/// A process whose files may not grow beyond some blocks of 512 or 1024 bytes fails to write as on a full disk.
+#[cfg(unix)]
+fn with_file_limit(folder: &TempDir, blocks: u32, arguments: &[&str]) -> (Option<i32>, String) {
+    let command = assert_cmd::cargo::cargo_bin!("cellcc");
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .arg(command)
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_output_folder_is_refused_before_the_runs_and_reported_within_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (status, message) = with_file_limit(&folder, 0, &small(&["--out", "full"]));
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("cannot write to full"), "{message}");
+
+    let many_bins = ["--duration", "600s", "--series-bin", "1ms", "--out", "filling"];
+    let arguments = [&SMALL[..5], &many_bins].concat();
+    let (status, message) = with_file_limit(&folder, 64, &arguments);
+    assert_eq!(status, Some(1), "{message}");
+    assert!(message.contains("cannot write filling/series/") && message.contains("--resume"), "{message}");
+
+    cellcc(folder.path())
+        .args([&arguments[..7], &["--out", "share", "--shard", "1/1"]].concat())
+        .assert()
+        .success();
+    let (status, message) = with_file_limit(&folder, 64, &["merge", "share", "--out", "merged"]);
+    assert_eq!(status, Some(1), "{message}");
+    assert!(message.contains("cannot write merged/") && message.contains("with --force"), "{message}");
+    assert!(!message.contains("--resume"), "`merge` has none: {message}");
+    cellcc(folder.path()).args(["merge", "share", "--out", "merged", "--force"]).assert().success();
+}
+
+#[test]
+fn results_are_not_overwritten_silently() {
+    let folder = tempfile::tempdir().unwrap();
+    cellcc(folder.path()).args(small(&["--out", "out"])).assert().success();
+    refused_in(
+        folder.path(),
+        &small(&["--out", "out"]),
+        &["out holds results", "--resume", "--force", "--out"],
+    );
+    cellcc(folder.path()).args(small(&["--out", "out", "--force"])).assert().success();
+    refused_in(folder.path(), &["compare", "--resume"], &["--out"]);
+    refused_in(
+        folder.path(),
+        &["report", "out", "--baseline", "bbr"],
+        &["--baseline bbr", "there are cubic"],
+    );
+}
+
+#[test]
+fn folders_without_results_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    refused_in(folder.path(), &["report", "nothing"], &["nothing holds no results"]);
+    refused_in(folder.path(), &["merge", "nothing", "--out", "x"], &["nothing holds no results"]);
+    fs::write(folder.path().join("run-info.json"), "{\n\"title\": 3}").unwrap();
+    refused_in(folder.path(), &["report", "."], &["run-info.json:2"]);
 }
