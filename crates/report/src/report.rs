@@ -39,7 +39,7 @@ impl<'a> Report<'a> {
     /// The same, held against another scheme.
     ///
     /// # Errors
-    /// [`ReportError::Scheme`] where no run is of that scheme.
+    /// [`ReportError::Scheme`] where no run has that scheme.
     pub fn against(self, baseline: &str) -> Result<Self, ReportError> {
         let held_against = HeldAgainst::Scheme(named("baseline", self.records, baseline)?);
         Ok(Self { held_against, ..self })

@@ -43,7 +43,7 @@ fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> O
         ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--window-size={width},{height}"))
-        .args(["--virtual-time-budget=30000", "--dump-dom"])
+        .args(["--virtual-time-budget=120000", "--dump-dom"])
         .arg(format!("file://{}{link}", page.display()))
         // One that is killed leaves a folder there.
         .env("TMPDIR", profile.path())
