@@ -80,9 +80,7 @@ fn a_varied_condition_is_an_axis_by_the_end_of_its_key_and_a_value_of_it_can_be_
         "{error}"
     );
     let none = Plot { only: vec!["queue=1pkt".parse().unwrap()], ..plot("rtt-p95", &[]) };
-    assert!(
-        none.figure("x", &records).unwrap_err().to_string().contains("--only queue=1pkt: no run has it")
-    );
+    assert!(none.figure("x", &records).unwrap_err().to_string().contains("--only queue=1pkt: no run has it"));
 }
 
 #[test]
