@@ -2,7 +2,7 @@
 
     python train.py --seed 1 --steps 500000 --out policy.safetensors
 
-`make train` makes the environment that it needs, trains, and scores. A line is an update: steps, what a step was rewarded with in the
+`tools/train` makes the environment that it needs, trains, and scores. A line is an update: steps, what a step was rewarded with in the
 mean, and seconds of processor.
 """
 

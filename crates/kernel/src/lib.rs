@@ -15,7 +15,7 @@
 //! | beta in a TCP option, from the user's side | [`FlowTeller`], [`Pins::hear_flow_counts`] |
 //! | what passes an interface towards users, and their RTTs | [`HostCounters`] |
 //! | the programs in C around the cores | `bpf/` |
-//! | the same as objects, and what they were made of | `objects/`, written by `make kernel-objects` |
+//! | the same as objects, and what they were made of | `objects/`, written by `tools/kernel-objects` |
 //!
 //! Linux only.
 

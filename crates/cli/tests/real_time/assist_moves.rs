@@ -1,7 +1,7 @@
-//! Users who move between the sites of two daemons, as `make soak-netassist` measures it for ten minutes. Needs root, nftables and
+//! Users who move between the sites of two daemons, as `cellcc-measure moving-users` measures it for ten minutes. Needs root, nftables and
 //! nats-server; elsewhere the test says so and passes.
 
-#[path = "../../../measure/src/bin/moving_users/run/mod.rs"]
+#[path = "../../../measure/src/moving_users/run/mod.rs"]
 mod moving_users;
 
 use crate::can_emulate;

@@ -172,7 +172,7 @@ async fn ten_thousand_requests_leave_nothing_and_end_the_connection() {
     };
     timeout(3 * PATIENCE, all).await.expect("none waits for another").unwrap();
     let more = resident().saturating_sub(before);
-    // As `make soak`.
+    // As `cellcc-measure server-flood`.
     assert!(more < 64_000_000, "{more} bytes");
     let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
     assert_eq!(served.requests, 10_000);

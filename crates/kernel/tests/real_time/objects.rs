@@ -34,7 +34,7 @@ fn the_objects_are_of_these_sources() {
     assert_eq!(
         manifest()["sources"].as_str(),
         Some(&*sources),
-        "the sources of the kernel objects have changed: run make kernel-objects, and commit crates/kernel/objects"
+        "the sources of the kernel objects have changed: run tools/kernel-objects, and commit crates/kernel/objects"
     );
 }
 

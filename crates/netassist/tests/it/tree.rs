@@ -1,10 +1,10 @@
-//! The simulated tree of `make netassist-tree`: what is conserved, and what bounds the messages after an outage.
+//! The simulated tree of `cellcc-measure netassist-tree`: what is conserved, and what bounds the messages after an outage.
 
-#[path = "../../../measure/src/bin/netassist_tree/needs.rs"]
+#[path = "../../../measure/src/netassist_tree/needs.rs"]
 mod needs;
-#[path = "../../../measure/src/bin/netassist_tree/region/mod.rs"]
+#[path = "../../../measure/src/netassist_tree/region/mod.rs"]
 mod region;
-#[path = "../../../measure/src/bin/netassist_tree/table.rs"]
+#[path = "../../../measure/src/netassist_tree/table.rs"]
 mod table;
 
 use cellcc_units::{Span, Time};
@@ -38,7 +38,7 @@ fn the_page_has_what_the_command_prints() {
     for part in Tree::of_ten_million_users().to_string().split("\n\n") {
         assert!(
             PAGE.contains(part.trim()),
-            "docs/evidence/netassist.md lacks, of `make netassist-tree`:\n{part}"
+            "docs/evidence/netassist.md lacks, of `cellcc-measure netassist-tree`:\n{part}"
         );
     }
 }

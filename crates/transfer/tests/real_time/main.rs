@@ -3,6 +3,6 @@
 #![allow(clippy::disallowed_methods, reason = "tests in real time")]
 
 mod admission;
-#[path = "../../../measure/src/bin/server_flood/flood.rs"]
+#[path = "../../../measure/src/server_flood/flood.rs"]
 mod flood;
 mod http;

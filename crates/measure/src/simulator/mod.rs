@@ -1,0 +1,33 @@
+//! How fast the packet engine is, and what each scheme costs.
+//!
+//! | measurement | quantity |
+//! |---|---|
+//! | `packets` | packets per second of one core, at a small and at a large window |
+//! | `acks` | time for an acknowledgement, scheme by scheme, next to a window that never changes |
+//! | `instructions` | the same in instructions, counted by callgrind: the same in every run |
+//! | `packet-instructions` | instructions for a data packet of one flow; fails above a bound, with a table by stage |
+//! | `packet-stages` | that table for several schemes |
+//! | `part tell SCHEME TIMES`, `part run SCHEME MS`, `part packets-of SCHEME MS` | a part of these, to be counted or profiled |
+//!
+//! Times are of this machine at this moment: compare them within one run only.
+
+#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark")]
+
+pub(crate) mod acks;
+pub(crate) mod packets;
+pub(crate) mod stages;
+
+use crate::{Arguments, Outcome, usage};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// One run of which the others are made.
+pub(crate) fn part(arguments: Arguments) -> Outcome<ExitCode> {
+    match arguments {
+        ["tell", scheme, times] => acks::tell(scheme, times.parse()?)?,
+        ["run", scheme, ms] => acks::run(scheme, Duration::from_millis(ms.parse()?))?,
+        ["packets-of", scheme, ms] => stages::run(scheme, ms.parse()?)?,
+        _ => return usage("tell SCHEME TIMES | run SCHEME MS | packets-of SCHEME MS"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
