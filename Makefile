@@ -30,8 +30,8 @@ lint: ## Check formatting, compile with warnings as errors, and check the licenc
 	@tools/setup lint
 	$(run) cargo fmt --all --check
 	$(run) cargo clippy --workspace --all-targets --features cellcc-cli/kernel $(locked) -- -D warnings
-	$(run) cargo clippy -p cellcc-cli $(locked) -- -D warnings
-	$(run) cargo clippy -p cellcc-cli --no-default-features $(locked) -- -D warnings
+	$(run) cargo clippy -p cellcc-cli --all-targets $(locked) -- -D warnings
+	$(run) cargo clippy -p cellcc-cli --no-default-features --all-targets $(locked) -- -D warnings
 	$(run) tools/licences
 	@! git log -n 20 --no-merges --format=%s | grep -E '.{73}' || { echo "these commits have subjects of more than 72 characters" >&2; exit 1; }
 
