@@ -137,42 +137,47 @@ fn the_page_shows_live_numbers_and_who_is_informed() {
     assert!(audit.contains(r#""client":"operator/desk","address":"127.0.0.1","event":"page""#), "{audit}");
 }
 
-#[test]
-fn a_service_that_is_stopped_or_killed_is_shown_as_gone_and_one_that_comes_back_as_live() {
-    needs_punctuality(|| {
-        let Some(mut browser) = Browser::start() else {
-            return skip("chromium is not installed (apt-get install chromium)");
-        };
-        let folder = with_keys();
-        let mut service = Service::start(folder.path(), CONFIG);
-        browser.open(&service.link(folder.path(), "1h"), 1400);
-        browser.until(&format!("{STATE} === 'live'"));
-        service.serve.signal("STOP");
-        shows_within_two_seconds(&mut browser, "no word from the service");
-        service.serve.signal("CONT");
-        browser.until(&format!("{STATE} === 'live'"));
-        service.serve.process.kill().unwrap();
-        service.serve.process.wait().unwrap();
-        shows_within_two_seconds(&mut browser, "no word from the service");
-        // The same address again, as after a restart.
-        let address = service.page.strip_prefix("https://").unwrap().trim_end_matches('/');
-        let again = CONFIG.replace("https = \"127.0.0.1:0\"", &format!("https = \"{address}\""));
-        let _service = Service::start(folder.path(), &again);
-        browser.until(&format!("{STATE} === 'live'"));
-    });
-}
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
 
-#[test]
-fn a_link_whose_time_is_over_shows_no_more() {
-    // The page has to be there within the three seconds.
-    needs_punctuality(|| {
-        let Some(mut browser) = Browser::start() else {
-            return skip("chromium is not installed (apt-get install chromium)");
-        };
-        let folder = with_keys();
-        let service = Service::start(folder.path(), CONFIG);
-        browser.open(&service.link(folder.path(), "3s"), 390);
-        browser.until(&format!("{STATE} === 'live'"));
-        browser.until(&format!("{STATE}.startsWith('this link does not hold')"));
-    });
+    #[test]
+    fn a_service_that_is_stopped_or_killed_is_shown_as_gone_and_one_that_comes_back_as_live() {
+        needs_punctuality(|| {
+            let Some(mut browser) = Browser::start() else {
+                return skip("chromium is not installed (apt-get install chromium)");
+            };
+            let folder = with_keys();
+            let mut service = Service::start(folder.path(), CONFIG);
+            browser.open(&service.link(folder.path(), "1h"), 1400);
+            browser.until(&format!("{STATE} === 'live'"));
+            service.serve.signal("STOP");
+            shows_within_two_seconds(&mut browser, "no word from the service");
+            service.serve.signal("CONT");
+            browser.until(&format!("{STATE} === 'live'"));
+            service.serve.process.kill().unwrap();
+            service.serve.process.wait().unwrap();
+            shows_within_two_seconds(&mut browser, "no word from the service");
+            // The same address again, as after a restart.
+            let address = service.page.strip_prefix("https://").unwrap().trim_end_matches('/');
+            let again = CONFIG.replace("https = \"127.0.0.1:0\"", &format!("https = \"{address}\""));
+            let _service = Service::start(folder.path(), &again);
+            browser.until(&format!("{STATE} === 'live'"));
+        });
+    }
+
+    #[test]
+    fn a_link_whose_time_is_over_shows_no_more() {
+        // The page has to be there within the three seconds.
+        needs_punctuality(|| {
+            let Some(mut browser) = Browser::start() else {
+                return skip("chromium is not installed (apt-get install chromium)");
+            };
+            let folder = with_keys();
+            let service = Service::start(folder.path(), CONFIG);
+            browser.open(&service.link(folder.path(), "3s"), 390);
+            browser.until(&format!("{STATE} === 'live'"));
+            browser.until(&format!("{STATE}.startsWith('this link does not hold')"));
+        });
+    }
 }

@@ -80,34 +80,39 @@ fn prague_over(path: &str, later: &str) -> ([u64; 2], String, String) {
     (counted.try_into().expect("two counters"), validation, record["notes"].to_string())
 }
 
-#[test]
-fn the_result_says_what_the_path_does_to_ect1() {
-    if !can_emulate() {
-        return;
-    }
-    if ["ip", "nft", "nsenter"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
-        return skip("ip, nft or nsenter is missing: apt-get install iproute2 nftables util-linux");
-    }
-    needs_punctuality(|| {
-        let ([ect1, ce], validation, notes) = prague_over("", "");
-        assert_eq!(validation, "ok", "{notes}");
-        assert!(ect1 > 1000 && (1..ect1).contains(&ce), "{ect1} packets with ECT(1), {ce} with CE");
-        assert!(!notes.contains("no ECT(1)"), "{notes}");
-    });
-    // Ten megabits take 830 packets a second; the flow runs for four seconds.
-    let unfit = [
-        ("ip ecn set not-ect", "", "bleached", "erases", 1000),
-        ("ip ecn ect1 ip ecn set not-ect", "", "bleached", "erases", 1000),
-        ("ip ecn ect1 ip ecn set ect0", "", "re-marked", "rewrites", 1000),
-        ("ip ecn ect1 drop", "", "dropped", "drops", 1000),
-        ("", "ip ecn set not-ect", "bleached", "erases", 2000),
-    ];
-    for (path, later, expected, note, most) in unfit {
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn the_result_says_what_the_path_does_to_ect1() {
+        if !can_emulate() {
+            return;
+        }
+        if ["ip", "nft", "nsenter"].iter().any(|name| Command::new(name).arg("--version").output().is_err()) {
+            return skip("ip, nft or nsenter is missing: apt-get install iproute2 nftables util-linux");
+        }
         needs_punctuality(|| {
-            let ([ect1, _], validation, notes) = prague_over(path, later);
-            assert_eq!(validation, expected, "{path}, then {later}: {notes}");
-            assert!(notes.contains(note), "{notes}");
-            assert!(ect1 < most, "the scheme falls back: {ect1} packets with ECT(1)");
+            let ([ect1, ce], validation, notes) = prague_over("", "");
+            assert_eq!(validation, "ok", "{notes}");
+            assert!(ect1 > 1000 && (1..ect1).contains(&ce), "{ect1} packets with ECT(1), {ce} with CE");
+            assert!(!notes.contains("no ECT(1)"), "{notes}");
         });
+        // Ten megabits take 830 packets a second; the flow runs for four seconds.
+        let unfit = [
+            ("ip ecn set not-ect", "", "bleached", "erases", 1000),
+            ("ip ecn ect1 ip ecn set not-ect", "", "bleached", "erases", 1000),
+            ("ip ecn ect1 ip ecn set ect0", "", "re-marked", "rewrites", 1000),
+            ("ip ecn ect1 drop", "", "dropped", "drops", 1000),
+            ("", "ip ecn set not-ect", "bleached", "erases", 2000),
+        ];
+        for (path, later, expected, note, most) in unfit {
+            needs_punctuality(|| {
+                let ([ect1, _], validation, notes) = prague_over(path, later);
+                assert_eq!(validation, expected, "{path}, then {later}: {notes}");
+                assert!(notes.contains(note), "{notes}");
+                assert!(ect1 < most, "the scheme falls back: {ect1} packets with ECT(1)");
+            });
+        }
     }
 }

@@ -97,49 +97,6 @@ fn write(server: &mut TcpStream, demand: &AtomicU64) {
     }
 }
 
-#[test]
-fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothing() {
-    needs_punctuality(|| {
-        if !can_count() {
-            return;
-        }
-        let cell = Cell::start(1, LINK_MBIT);
-        let mut reported = Heard::start(&cell);
-        let mut server = cell.connect(0, "cubic");
-        let socket = server.try_clone().unwrap();
-        let demand = AtomicU64::new(ALL);
-        std::thread::scope(|scope| {
-            let writing = scope.spawn(|| write(&mut server, &demand));
-            reported.periods(&cell, 20);
-            let with_losses = reported.periods(&cell, 30);
-            // The link and its queue hold 350 kB: now there always is a queue, and never a loss.
-            set_socket_send_buffer_size(&socket, 100_000).unwrap();
-            reported.periods(&cell, 20);
-            let filled = reported.periods(&cell, 30);
-            // Once the queue and the socket's buffer are empty.
-            demand.store(TENTH, Ordering::Relaxed);
-            reported.periods(&cell, 40);
-            let before = reported.look(&cell);
-            let limited = reported.periods(&cell, 40);
-            let after = reported.look(&cell);
-            demand.store(END, Ordering::Relaxed);
-            writing.join().unwrap();
-
-            let of_link = |estimate: &Estimate| is_near(estimate.bandwidth, LINK_MBIT);
-            // In a loss recovery round trips are not measured: what was reported before is kept.
-            assert!(with_losses.iter().all(of_link), "{with_losses:#?}");
-            assert!(filled.iter().all(of_link), "{filled:#?}");
-            for filled in [&with_losses, &filled] {
-                assert!((mean_mbit(filled) / LINK_MBIT - 1.0).abs() < 0.02, "{filled:#?}");
-            }
-            assert!(share(&filled, |one| one.class == AdviceClass::Backlogged) > 0.9, "{filled:#?}");
-            assert!(limited.iter().all(of_link), "{limited:#?}");
-            assert!(limited.iter().all(|one| one.class != AdviceClass::Backlogged), "{limited:#?}");
-            is_as_asked_for(&before, &after);
-        });
-    });
-}
-
 /// What was counted while a tenth of the link was asked for.
 fn is_as_asked_for(before: &PassiveCounters, after: &PassiveCounters) {
     let between = after.acknowledged_at.since(before.acknowledged_at);
@@ -236,4 +193,52 @@ fn what_cannot_be_counted_is_refused_with_what_to_do() {
 fn configured_for_anybody(folder: &Path) {
     fs::write(folder.join("netassist.toml"), CONFIG.replace("INTERFACE", "lo")).unwrap();
     Command::new("chmod").args(["-R", "a+rwX"]).arg(folder).status().unwrap();
+}
+
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_fills_the_link_tells_its_rate_and_one_that_does_not_lowers_nothing() {
+        needs_punctuality(|| {
+            if !can_count() {
+                return;
+            }
+            let cell = Cell::start(1, LINK_MBIT);
+            let mut reported = Heard::start(&cell);
+            let mut server = cell.connect(0, "cubic");
+            let socket = server.try_clone().unwrap();
+            let demand = AtomicU64::new(ALL);
+            std::thread::scope(|scope| {
+                let writing = scope.spawn(|| write(&mut server, &demand));
+                reported.periods(&cell, 20);
+                let with_losses = reported.periods(&cell, 30);
+                // The link and its queue hold 350 kB: now there always is a queue, and never a loss.
+                set_socket_send_buffer_size(&socket, 100_000).unwrap();
+                reported.periods(&cell, 20);
+                let filled = reported.periods(&cell, 30);
+                // Once the queue and the socket's buffer are empty.
+                demand.store(TENTH, Ordering::Relaxed);
+                reported.periods(&cell, 40);
+                let before = reported.look(&cell);
+                let limited = reported.periods(&cell, 40);
+                let after = reported.look(&cell);
+                demand.store(END, Ordering::Relaxed);
+                writing.join().unwrap();
+
+                let of_link = |estimate: &Estimate| is_near(estimate.bandwidth, LINK_MBIT);
+                // In a loss recovery round trips are not measured: what was reported before is kept.
+                assert!(with_losses.iter().all(of_link), "{with_losses:#?}");
+                assert!(filled.iter().all(of_link), "{filled:#?}");
+                for filled in [&with_losses, &filled] {
+                    assert!((mean_mbit(filled) / LINK_MBIT - 1.0).abs() < 0.02, "{filled:#?}");
+                }
+                assert!(share(&filled, |one| one.class == AdviceClass::Backlogged) > 0.9, "{filled:#?}");
+                assert!(limited.iter().all(of_link), "{limited:#?}");
+                assert!(limited.iter().all(|one| one.class != AdviceClass::Backlogged), "{limited:#?}");
+                is_as_asked_for(&before, &after);
+            });
+        });
+    }
 }

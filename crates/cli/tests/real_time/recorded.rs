@@ -51,42 +51,47 @@ fn recorded(down: &str) -> Outcome {
     }
 }
 
-#[test]
-fn every_second_of_a_recording_carries_what_its_link_does() {
-    if !can_emulate() {
-        return;
-    }
-    let mut links = vec!["12Mbit/s".to_owned(), "lte-static".to_owned()];
-    match std::env::var("CELLCC_TRACES") {
-        Ok(traces) => links.push(format!("{traces}/lte-mahimahi/Verizon-LTE-short.down")),
-        Err(_) => {
-            let _ = writeln!(io::stderr(), "left out: CELLCC_TRACES names no folder of real traces");
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn every_second_of_a_recording_carries_what_its_link_does() {
+        if !can_emulate() {
+            return;
+        }
+        let mut links = vec!["12Mbit/s".to_owned(), "lte-static".to_owned()];
+        match std::env::var("CELLCC_TRACES") {
+            Ok(traces) => links.push(format!("{traces}/lte-mahimahi/Verizon-LTE-short.down")),
+            Err(_) => {
+                let _ = writeln!(io::stderr(), "left out: CELLCC_TRACES names no folder of real traces");
+            }
+        }
+        for link in links {
+            needs_punctuality(|| {
+                let worst_second = recorded(&link).agreement["worst_1s_bin"].as_f64().unwrap();
+                assert!(worst_second <= 0.02, "{link}: {worst_second}");
+            });
         }
     }
-    for link in links {
+
+    /// On a link of one rate: the file's whole milliseconds alone use up what a link that changes may differ by
+    /// (docs/fidelity/emulator.md).
+    #[test]
+    fn the_curve_of_a_recording_is_that_of_its_link() {
+        if !can_emulate() {
+            return;
+        }
         needs_punctuality(|| {
-            let worst_second = recorded(&link).agreement["worst_1s_bin"].as_f64().unwrap();
-            assert!(worst_second <= 0.02, "{link}: {worst_second}");
+            let Outcome { agrees, agreement, late_p99_us, late_max_us } = recorded("12Mbit/s");
+            assert!(late_p99_us <= PUNCTUAL_US, "one release in a hundred is {late_p99_us} us late or more");
+            // Where the machine stood still for some milliseconds once, packets that pass meanwhile are missing for so long,
+            // and two more at the most.
+            let difference = agreement["max_cumulative_difference_bytes"].as_u64().unwrap();
+            let passes_meanwhile = 12.0 / 8.0 * late_max_us;
+            let explained = 2 * Capacity::OPPORTUNITY.get() + passes_meanwhile as u64;
+            assert!(difference <= explained, "at most {late_max_us} us late: {agreement}");
+            assert!(agrees || late_max_us > PUNCTUAL_US, "at most {late_max_us} us late: {agreement}");
         });
     }
-}
-
-/// On a link of one rate: the file's whole milliseconds alone use up what a link that changes may differ by
-/// (docs/fidelity/emulator.md).
-#[test]
-fn the_curve_of_a_recording_is_that_of_its_link() {
-    if !can_emulate() {
-        return;
-    }
-    needs_punctuality(|| {
-        let Outcome { agrees, agreement, late_p99_us, late_max_us } = recorded("12Mbit/s");
-        assert!(late_p99_us <= PUNCTUAL_US, "one release in a hundred is {late_p99_us} us late or more");
-        // Where the machine stood still for some milliseconds once, packets that pass meanwhile are missing for so long,
-        // and two more at the most.
-        let difference = agreement["max_cumulative_difference_bytes"].as_u64().unwrap();
-        let passes_meanwhile = 12.0 / 8.0 * late_max_us;
-        let explained = 2 * Capacity::OPPORTUNITY.get() + passes_meanwhile as u64;
-        assert!(difference <= explained, "at most {late_max_us} us late: {agreement}");
-        assert!(agrees || late_max_us > PUNCTUAL_US, "at most {late_max_us} us late: {agreement}");
-    });
 }

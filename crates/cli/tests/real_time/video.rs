@@ -86,21 +86,27 @@ fn a_film_is_played_behind_the_link_by_schemes_in_turn_and_resume_goes_on_with_t
     assert!(folder.path().join("out/report/report.html").is_file());
 }
 
-#[test]
-fn a_page_says_when_its_last_picture_came_and_frames_say_how_late_they_are() {
-    if !has_browser() {
-        return skip("chromium is not installed (apt-get install chromium)");
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn a_page_says_when_its_last_picture_came_and_frames_say_how_late_they_are() {
+        if !has_browser() {
+            return skip("chromium is not installed (apt-get install chromium)");
+        }
+        needs_punctuality(|| {
+            let folder = tempfile::tempdir().unwrap();
+            let (_, runs) = video(folder.path(), &["--page", "--runs", "1", "--schemes", "tide"]);
+            let page = &runs[0]["outcome"]["page"];
+            // 2.1 MB at 20 Mbit/s.
+            assert!(page["load_s"].as_f64().unwrap() > 0.8, "{page}");
+            let folder = tempfile::tempdir().unwrap();
+            let (_, runs) =
+                video(folder.path(), &["--frames", "2Mbit/s", "--runs", "1", "--schemes", "tide"]);
+            let frames = &runs[0]["outcome"]["frames"];
+            assert!(frames["frames"].as_f64().unwrap() > 100.0, "{frames}");
+            assert!(frames["delay_p50_ms"].as_f64().unwrap() > 10.0, "{frames}");
+        });
     }
-    needs_punctuality(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, runs) = video(folder.path(), &["--page", "--runs", "1", "--schemes", "tide"]);
-        let page = &runs[0]["outcome"]["page"];
-        // 2.1 MB at 20 Mbit/s.
-        assert!(page["load_s"].as_f64().unwrap() > 0.8, "{page}");
-        let folder = tempfile::tempdir().unwrap();
-        let (_, runs) = video(folder.path(), &["--frames", "2Mbit/s", "--runs", "1", "--schemes", "tide"]);
-        let frames = &runs[0]["outcome"]["frames"];
-        assert!(frames["frames"].as_f64().unwrap() > 100.0, "{frames}");
-        assert!(frames["delay_p50_ms"].as_f64().unwrap() > 10.0, "{frames}");
-    });
 }

@@ -31,43 +31,6 @@ fn run(driver: &KernelDriver<()>, text: &str) -> Record {
 }
 
 #[test]
-fn kernel_cubic_fills_a_link() {
-    needs_punctuality(|| {
-        let Some(driver) = driver() else { return };
-        let record = run(
-            &driver,
-            "schemes = ['cubic']\ntraces = ['rate=10Mbit/s']\ndrivers = ['kernel']\nduration = '3s'\n[path]\nrtt = '20ms'\nqueue = '40pkt'",
-        );
-        let total = &record.total;
-        assert!(total.utilisation > 0.9 && total.utilisation <= 1.0, "{total:#?}");
-        // A full queue holds 40 packets of 1.2 ms; without any queue it takes the path's 20 ms.
-        assert!(total.queueing_delay_max_ms.unwrap() <= 48.1, "{total:#?}");
-        assert!(total.rtt_mean_ms.unwrap() > 20.0 && total.rtt_max_ms.unwrap() < 80.0, "{total:#?}");
-        assert!(
-            total.lost_packets > 0 && total.retransmitted_packets >= total.lost_packets / 2,
-            "{total:#?}"
-        );
-        assert_eq!(record.series.column("flow0.window_packets").unwrap().len(), 30);
-        assert!(record.real_time.is_some() && record.driver == "kernel");
-    });
-}
-
-#[test]
-fn a_sized_flow_starts_late_and_is_through() {
-    needs_punctuality(|| {
-        let Some(driver) = driver() else { return };
-        let record = run(
-            &driver,
-            "schemes = ['cubic:sized(200kB)@500ms']\ntraces = ['rate=20Mbit/s']\ndrivers = ['kernel']\nduration = '2s'",
-        );
-        let completion = record.flows[0].metrics.completion_time_s.unwrap();
-        // 80 ms of transmission, two round-trip times at least.
-        assert!((0.12..0.4).contains(&completion), "{completion}");
-        assert_eq!(record.total.sent_packets, 139);
-    });
-}
-
-#[test]
 fn what_the_kernel_cannot_do_is_refused_by_name() {
     let _alone = alone();
     let Some(driver) = driver() else { return };
@@ -81,4 +44,46 @@ fn what_the_kernel_cannot_do_is_refused_by_name() {
     assert!(refused("cubic~30ms", "").contains("`cubic~30ms`"));
     assert!(refused("cubic", "[endpoint]\nmss = '1000B'").contains("endpoint.mss = 1kB"));
     assert!(refused("cubic#1", "").contains("only users 0 to 0"));
+}
+
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn kernel_cubic_fills_a_link() {
+        needs_punctuality(|| {
+            let Some(driver) = driver() else { return };
+            let record = run(
+                &driver,
+                "schemes = ['cubic']\ntraces = ['rate=10Mbit/s']\ndrivers = ['kernel']\nduration = '3s'\n[path]\nrtt = '20ms'\nqueue = '40pkt'",
+            );
+            let total = &record.total;
+            assert!(total.utilisation > 0.9 && total.utilisation <= 1.0, "{total:#?}");
+            // A full queue holds 40 packets of 1.2 ms; without any queue it takes the path's 20 ms.
+            assert!(total.queueing_delay_max_ms.unwrap() <= 48.1, "{total:#?}");
+            assert!(total.rtt_mean_ms.unwrap() > 20.0 && total.rtt_max_ms.unwrap() < 80.0, "{total:#?}");
+            assert!(
+                total.lost_packets > 0 && total.retransmitted_packets >= total.lost_packets / 2,
+                "{total:#?}"
+            );
+            assert_eq!(record.series.column("flow0.window_packets").unwrap().len(), 30);
+            assert!(record.real_time.is_some() && record.driver == "kernel");
+        });
+    }
+
+    #[test]
+    fn a_sized_flow_starts_late_and_is_through() {
+        needs_punctuality(|| {
+            let Some(driver) = driver() else { return };
+            let record = run(
+                &driver,
+                "schemes = ['cubic:sized(200kB)@500ms']\ntraces = ['rate=20Mbit/s']\ndrivers = ['kernel']\nduration = '2s'",
+            );
+            let completion = record.flows[0].metrics.completion_time_s.unwrap();
+            // 80 ms of transmission, two round-trip times at least.
+            assert!((0.12..0.4).contains(&completion), "{completion}");
+            assert_eq!(record.total.sent_packets, 139);
+        });
+    }
 }

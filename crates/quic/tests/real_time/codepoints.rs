@@ -148,43 +148,48 @@ fn in_real_time(test: impl AsyncFn()) {
     needs_punctuality(|| runtime.block_on(test()));
 }
 
-#[test]
-fn packets_carry_ect1_on_the_wire_and_nothing_is_made_of_a_path_that_keeps_it() {
-    in_real_time(async || {
-        let is_shown = |seen: &Seen| seen.ect1 > 500 && seen.ect1 > 10 * (seen.ect0 + seen.not_ect);
-        let seen = prague_over(|_, ecn| ecn, true, |seen| seen.l4s.is_missing() || is_shown(seen)).await;
-        assert_eq!(seen.l4s, L4s::On);
-        assert_eq!(seen.alpha, 1.0, "no mark, no move");
-    });
-}
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
 
-#[test]
-fn the_scheme_hears_how_many_packets_are_marked() {
-    let marks_a_tenth: Path =
-        |number, ecn| if ecn == ECT1 && number % 10 == 0 { Some(EcnCodepoint::Ce) } else { ecn };
-    in_real_time(async || {
-        // From one alpha falls towards a tenth, by a sixteenth of the way in each 25 ms: in 1500 ms to 0.12.
-        let is_shown = |seen: &Seen| seen.ect1 > 1500;
-        let seen = prague_over(marks_a_tenth, true, |seen| seen.l4s.is_missing() || is_shown(seen)).await;
-        assert_eq!(seen.l4s, L4s::On);
-        assert!((0.07..0.2).contains(&seen.alpha), "{seen:?}");
-    });
-}
-
-#[test]
-fn a_path_that_erases_or_rewrites_ect1_and_a_peer_that_maps_nothing_end_ecn() {
-    // noq finds in the handshake that codepoints are erased.
-    let erases: Path = |_, _| None;
-    let rewrites: Path = |_, ecn| ecn.map(|_| EcnCodepoint::Ect0);
-    let keeps: Path = |_, ecn| ecn;
-    let cases =
-        [(erases, true, L4s::Bleached), (rewrites, true, L4s::Remarked), (keeps, false, L4s::Unanswered)];
-    for (path, client_maps, expected) in cases {
+    #[test]
+    fn packets_carry_ect1_on_the_wire_and_nothing_is_made_of_a_path_that_keeps_it() {
         in_real_time(async || {
-            // Packets without ECT(1) outnumber those with it in the end, since nothing carries it any more.
-            let is_shown =
-                |seen: &Seen| seen.l4s.is_missing() && seen.not_ect > 500 && seen.not_ect > 2 * seen.ect1;
-            assert_eq!(prague_over(path, client_maps, is_shown).await.l4s, expected);
+            let is_shown = |seen: &Seen| seen.ect1 > 500 && seen.ect1 > 10 * (seen.ect0 + seen.not_ect);
+            let seen = prague_over(|_, ecn| ecn, true, |seen| seen.l4s.is_missing() || is_shown(seen)).await;
+            assert_eq!(seen.l4s, L4s::On);
+            assert_eq!(seen.alpha, 1.0, "no mark, no move");
         });
+    }
+
+    #[test]
+    fn the_scheme_hears_how_many_packets_are_marked() {
+        let marks_a_tenth: Path =
+            |number, ecn| if ecn == ECT1 && number % 10 == 0 { Some(EcnCodepoint::Ce) } else { ecn };
+        in_real_time(async || {
+            // From one alpha falls towards a tenth, by a sixteenth of the way in each 25 ms: in 1500 ms to 0.12.
+            let is_shown = |seen: &Seen| seen.ect1 > 1500;
+            let seen = prague_over(marks_a_tenth, true, |seen| seen.l4s.is_missing() || is_shown(seen)).await;
+            assert_eq!(seen.l4s, L4s::On);
+            assert!((0.07..0.2).contains(&seen.alpha), "{seen:?}");
+        });
+    }
+
+    #[test]
+    fn a_path_that_erases_or_rewrites_ect1_and_a_peer_that_maps_nothing_end_ecn() {
+        // noq finds in the handshake that codepoints are erased.
+        let erases: Path = |_, _| None;
+        let rewrites: Path = |_, ecn| ecn.map(|_| EcnCodepoint::Ect0);
+        let keeps: Path = |_, ecn| ecn;
+        let cases =
+            [(erases, true, L4s::Bleached), (rewrites, true, L4s::Remarked), (keeps, false, L4s::Unanswered)];
+        for (path, client_maps, expected) in cases {
+            in_real_time(async || {
+                // Packets without ECT(1) outnumber those with it in the end, since nothing carries it any more.
+                let is_shown =
+                    |seen: &Seen| seen.l4s.is_missing() && seen.not_ect > 500 && seen.not_ect > 2 * seen.ect1;
+                assert_eq!(prague_over(path, client_maps, is_shown).await.l4s, expected);
+            });
+        }
     }
 }

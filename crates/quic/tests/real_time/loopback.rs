@@ -47,18 +47,6 @@ async fn paced_for(served: Duration) -> Duration {
     began.elapsed()
 }
 
-#[test]
-fn a_flow_keeps_its_rate_whether_it_is_served_or_no_longer_or_never() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    needs_punctuality(|| {
-        for served_ms in [900, 300, 0] {
-            let took = runtime.block_on(paced_for(Duration::from_millis(served_ms))).as_secs_f64();
-            // A second, and the headers.
-            assert!((0.95..1.25).contains(&took), "served for {served_ms} ms: {took} s");
-        }
-    });
-}
-
 async fn transfer(pair: &support::Pair) -> usize {
     let mut out = pair.server.open_uni().await.unwrap();
     let send = async {
@@ -76,4 +64,21 @@ async fn transfer(pair: &support::Pair) -> usize {
 async fn a_connection_without_the_scheme_is_not_served() {
     let pair = support::connect(TransportConfig::default(), TransportConfig::default()).await;
     assert!(Congestion::named("cubic").unwrap().attach(&pair.server).is_none());
+}
+
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn a_flow_keeps_its_rate_whether_it_is_served_or_no_longer_or_never() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        needs_punctuality(|| {
+            for served_ms in [900, 300, 0] {
+                let took = runtime.block_on(paced_for(Duration::from_millis(served_ms))).as_secs_f64();
+                // A second, and the headers.
+                assert!((0.95..1.25).contains(&took), "served for {served_ms} ms: {took} s");
+            }
+        });
+    }
 }

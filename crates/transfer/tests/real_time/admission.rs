@@ -70,11 +70,6 @@ fn in_time(test: impl AsyncFn()) {
     needs_punctuality(|| Runtime::new().unwrap().block_on(test()));
 }
 
-#[test]
-fn clients_must_prove_their_address_while_many_fall_silent() {
-    in_time(first_packets);
-}
-
 /// Each first packet began a handshake, which cost 85 kB for thirteen seconds.
 async fn first_packets() {
     let (server, lines, _end) = serve();
@@ -86,11 +81,6 @@ async fn first_packets() {
     assert!(answers[64..].iter().all(|is_retry| *is_retry), "{answers:?}");
     let line = lines.recv_timeout(Duration::from_secs(10)).unwrap();
     assert!(line.contains("1 had to prove their address"), "{line}");
-}
-
-#[test]
-fn clients_get_in_during_a_flood() {
-    in_time(downloads_in_a_flood);
 }
 
 async fn downloads_in_a_flood() {
@@ -109,4 +99,19 @@ async fn downloads_in_a_flood() {
     }
     is_over.store(true, Ordering::Relaxed);
     assert!(flood.await.unwrap() > Some(0));
+}
+
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn clients_must_prove_their_address_while_many_fall_silent() {
+        in_time(first_packets);
+    }
+
+    #[test]
+    fn clients_get_in_during_a_flood() {
+        in_time(downloads_in_a_flood);
+    }
 }

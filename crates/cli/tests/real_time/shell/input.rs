@@ -71,31 +71,36 @@ fn a_full_disk_ends_the_log_with_an_error_that_names_it_and_the_command_goes_on(
     assert_eq!(at_once.status.code(), Some(1), "{}", stderr(&at_once));
 }
 
-#[test]
-fn the_emulator_reports_what_it_measured_of_itself() {
-    needs_punctuality(|| {
-        if !can_emulate() {
-            return;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let report = folder.path().join("report.json");
-        let output = run(&[
-            "shell",
-            "--rtt",
-            "4ms",
-            "--self-report",
-            report.to_str().unwrap(),
-            "--",
-            "sh",
-            "-c",
-            "ping -c 5 -i 0.05 $MAHIMAHI_BASE",
-        ]);
-        assert!(output.status.success(), "{}", stderr(&output));
-        let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
-        for direction in ["up", "down"] {
-            assert!(report[direction]["packets"].as_u64().unwrap() >= 5, "{report}");
-            assert_eq!(report[direction]["device_drops"], 0, "{report}");
-            assert!(report[direction]["late_max_us"].as_f64().unwrap() > 0.0, "{report}");
-        }
-    });
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn the_emulator_reports_what_it_measured_of_itself() {
+        needs_punctuality(|| {
+            if !can_emulate() {
+                return;
+            }
+            let folder = tempfile::tempdir().unwrap();
+            let report = folder.path().join("report.json");
+            let output = run(&[
+                "shell",
+                "--rtt",
+                "4ms",
+                "--self-report",
+                report.to_str().unwrap(),
+                "--",
+                "sh",
+                "-c",
+                "ping -c 5 -i 0.05 $MAHIMAHI_BASE",
+            ]);
+            assert!(output.status.success(), "{}", stderr(&output));
+            let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+            for direction in ["up", "down"] {
+                assert!(report[direction]["packets"].as_u64().unwrap() >= 5, "{report}");
+                assert_eq!(report[direction]["device_drops"], 0, "{report}");
+                assert!(report[direction]["late_max_us"].as_f64().unwrap() > 0.0, "{report}");
+            }
+        });
+    }
 }

@@ -9,29 +9,6 @@ use std::fs;
 const CURL: &str = "curl -s --retry 100 --retry-connrefused --retry-delay 1";
 
 #[test]
-fn a_web_server_inside_is_reached_through_the_link_and_one_outside_too() {
-    needs_punctuality(|| {
-        if !can_emulate() {
-            return;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("file"), vec![b'x'; 1_000_000]).unwrap();
-        let server = format!("exec python3 -m http.server 8000 --directory {}", folder.path().display());
-        let fetch = format!(
-            "{CURL} -o /dev/null -w '%{{http_code}} %{{size_download}} %{{time_total}}' http://$MAHIMAHI_BASE:8000/file"
-        );
-        let output = run(&[
-            "shell", "--down", "20Mbit/s", "--rtt", "20ms", "--server", &server, "--", "sh", "-c", &fetch,
-        ]);
-        let text = stdout(&output);
-        let words: Vec<_> = text.split(' ').collect();
-        assert_eq!(words[..2], ["200", "1000000"], "{text}{}", stderr(&output));
-        let seconds: f64 = words[2].parse().unwrap();
-        assert!((0.4..1.5).contains(&seconds), "1 MB at 20 Mbit/s took {seconds} s");
-    });
-}
-
-#[test]
 fn a_server_that_fails_is_reported() {
     if !can_emulate() {
         return;
@@ -131,4 +108,32 @@ fn each_user_has_a_server_of_its_own_at_the_same_address_and_port() {
     let base = lines[0].split(' ').nth(1).unwrap();
     let expected: Vec<String> = (0..3).map(|user| format!("{user} {base} {user}")).collect();
     assert_eq!(lines, expected, "{}", stderr(&output));
+}
+
+/// Tests that judge times: `tools/test` runs them one at a time.
+mod punctual {
+    use super::*;
+
+    #[test]
+    fn a_web_server_inside_is_reached_through_the_link_and_one_outside_too() {
+        needs_punctuality(|| {
+            if !can_emulate() {
+                return;
+            }
+            let folder = tempfile::tempdir().unwrap();
+            fs::write(folder.path().join("file"), vec![b'x'; 1_000_000]).unwrap();
+            let server = format!("exec python3 -m http.server 8000 --directory {}", folder.path().display());
+            let fetch = format!(
+                "{CURL} -o /dev/null -w '%{{http_code}} %{{size_download}} %{{time_total}}' http://$MAHIMAHI_BASE:8000/file"
+            );
+            let output = run(&[
+                "shell", "--down", "20Mbit/s", "--rtt", "20ms", "--server", &server, "--", "sh", "-c", &fetch,
+            ]);
+            let text = stdout(&output);
+            let words: Vec<_> = text.split(' ').collect();
+            assert_eq!(words[..2], ["200", "1000000"], "{text}{}", stderr(&output));
+            let seconds: f64 = words[2].parse().unwrap();
+            assert!((0.4..1.5).contains(&seconds), "1 MB at 20 Mbit/s took {seconds} s");
+        });
+    }
 }
