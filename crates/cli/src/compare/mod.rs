@@ -14,7 +14,7 @@ pub(crate) use request::{of_words, with};
 
 use crate::exit::{Exit, tell};
 use crate::free_folder::first_free;
-use crate::interrupt::on_interrupt;
+use crate::interrupt::on_interrupt_or_hangup;
 use crate::present::{self, HeldAgainst};
 use args::ExecutionArgs;
 use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
@@ -117,7 +117,7 @@ pub(crate) fn stop_on_signal(is_real_time: bool) -> Result<Arc<AtomicBool>, Exit
         let run = if is_real_time { ", and the run in real time comes to its end" } else { "" };
         tell(&format!("interrupted: no further run is begun{run}\nonce more to leave at once"));
     };
-    on_interrupt(handler)?;
+    on_interrupt_or_hangup(handler)?;
     Ok(stop)
 }
 

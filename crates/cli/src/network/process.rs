@@ -1,7 +1,7 @@
 //! What commands with sockets need of the process: threads, signals, files for qlog, exit codes.
 
 use crate::exit::{Exit, tell};
-use crate::interrupt::Interrupts;
+use crate::interrupt::on_interrupt;
 use cellcc_quic::qlog::Directory;
 use cellcc_transfer::TransferError;
 use std::path::PathBuf;
@@ -48,24 +48,22 @@ pub(crate) fn runtime() -> Result<Runtime, Exit> {
 /// reader may send a signal at once.
 pub(crate) fn signals() -> watch::Receiver<bool> {
     let (sender, receiver) = watch::channel(false);
-    // Here and not in the task, which may begin later.
-    let mut interrupts = Interrupts::new();
-    tokio::spawn(async move {
-        interrupts.next().await;
-        sender.send_replace(true);
-        interrupts.next().await;
-        tell("ended at once");
-        // Destructors would wait for transfers; the kernel takes all back.
-        std::process::exit(INTERRUPTED);
-    });
+    let handler = move || {
+        if sender.send_replace(true) {
+            tell("ended at once");
+            // Destructors would wait for transfers; the kernel takes all back.
+            std::process::exit(INTERRUPTED);
+        }
+    };
+    // Where nobody can listen, the system's own way ends the program.
+    let _ = on_interrupt(handler);
     receiver
 }
 
 /// Ends the program at the first interrupt, where the work in progress cannot be stopped. The kernel takes all back.
 #[cfg(all(target_os = "linux", feature = "kernel"))]
-pub(crate) async fn end_when_interrupted() {
-    Interrupts::new().next().await;
-    std::process::exit(INTERRUPTED);
+pub(crate) fn end_when_interrupted() -> Result<(), Exit> {
+    on_interrupt(|| std::process::exit(INTERRUPTED))
 }
 
 /// 128 and the number of SIGINT, as shells have it.

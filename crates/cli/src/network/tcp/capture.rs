@@ -2,7 +2,7 @@
 
 use super::Where;
 use crate::exit::{Exit, print, tell};
-use crate::interrupt::on_interrupt;
+use crate::interrupt::on_interrupt_or_hangup;
 use cellcc_control::event_log::StepWriter;
 use cellcc_kernel::{Difference, Pins, Recorder, verify as decide_again};
 use cellcc_units::output::WholeFile;
@@ -64,7 +64,7 @@ pub(super) fn record(args: &Record) -> Result<(), Exit> {
     let watched = Watched { file: Arc::new(Mutex::new(file)), error: Arc::default() };
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
-    on_interrupt(move || flag.store(true, Ordering::Relaxed))?;
+    on_interrupt_or_hangup(move || flag.store(true, Ordering::Relaxed))?;
 
     tell(&format!("recording {}; Ctrl-C ends it", recorder.schemes()));
     let began = Instant::now();

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "a recording has a date")]
 
 use crate::exit::{Exit, tell, unwritten};
-use crate::interrupt::on_interrupt;
+use crate::interrupt::on_interrupt_or_hangup;
 use crate::network::process::most_open_files;
 use cellcc_record::wire::PACKET_SIZES;
 use cellcc_record::{
@@ -98,7 +98,7 @@ fn exit(error: RecordError) -> Exit {
 fn stop_on_signal() -> Result<Arc<AtomicBool>, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
-    on_interrupt(move || {
+    on_interrupt_or_hangup(move || {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }

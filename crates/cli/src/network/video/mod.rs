@@ -12,7 +12,7 @@ mod site;
 use crate::conditions;
 use crate::exit::{Exit, tell, unwritten, write_file};
 use crate::free_folder::{first_free, numbered};
-use crate::interrupt::on_interrupt;
+use crate::interrupt::on_interrupt_or_hangup;
 use crate::present::{self, HeldAgainst, Shown};
 use cellcc_control::split_list;
 use cellcc_emu::guard::Guard;
@@ -141,7 +141,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let mut runs = sound(&out)?;
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
-    on_interrupt(move || _ = interrupts.send(Event::Interrupted))?;
+    on_interrupt_or_hangup(move || _ = interrupts.send(Event::Interrupted))?;
     let session = Session::new(&setup, &site, &mut guard, sender, events)?;
     let plan = (1..=args.runs).flat_map(|run| servers.iter().map(move |server| (run, server)));
     let missing: Vec<_> =

@@ -3,7 +3,7 @@
 use super::edge::Edge;
 use super::{DELAY, QUEUE, Rounds, USERS, tell_of_round};
 use crate::exit::{Exit, tell};
-use crate::network::process::{end_when_interrupted, runtime};
+use crate::network::process::end_when_interrupted;
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{
     CellSetup, Driver, FlowSetup, Offset, Path, Record, ResolveError, RunError, Scenario, Series, Source,
@@ -31,8 +31,7 @@ pub(super) fn rounds(rounds: &Rounds) -> Result<Vec<Record>, Exit> {
         Ok(scenario)
     };
     let scenarios = rounds.schemes.iter().map(resolve).collect::<Result<Vec<_>, Exit>>()?;
-    let runtime = runtime()?;
-    runtime.spawn(end_when_interrupted());
+    end_when_interrupted()?;
     let mut records = Vec::new();
     for (scheme, scenario) in rounds.schemes.iter().zip(&scenarios) {
         tell_of_round("TCP", scheme, rounds.time);
