@@ -15,7 +15,6 @@ mod bbr2;
 mod bbr3;
 mod c2tcp;
 mod copa;
-mod cubic;
 mod fixed_rate;
 mod fixed_window;
 mod gcc;
@@ -23,7 +22,6 @@ pub mod in_kernel;
 mod kernel_view;
 pub mod learned;
 mod loss_based;
-mod newreno;
 mod prague;
 mod rbbr;
 mod reminis;
@@ -59,8 +57,8 @@ pub fn registry() -> Registry {
         assisted::tg(),
         assisted::nabbr(),
         verus::scheme(),
-        cubic::scheme(),
-        newreno::scheme(),
+        loss_based::cubic(),
+        loss_based::newreno(),
         bbr::scheme(),
         bbr2::scheme(),
         bbr3::scheme(),

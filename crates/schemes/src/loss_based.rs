@@ -1,11 +1,12 @@
-//! A growth law as a scheme by itself: the window is the law's, and nothing is paced.
+//! A growth law as a scheme by itself: the window is the law's, and nothing is paced. The schemes `cubic` and `newreno`.
 
 use cellcc_control::{
-    Ack, Arguments, Controller, Event, Limits, Loss, Observer, Parameter,
-    growth::{Growth, HystartMode},
+    Ack, Arguments, Controller, Event, InnerScheme, Limits, Loss, Needs, Observer, Parameter, SchemeInfo,
+    growth::{Cubic, CubicVariant, Growth, HystartMode, NewReno},
     kind,
 };
 use cellcc_units::Time;
+use std::sync::Arc;
 
 /// A scheme that is its growth law.
 #[derive(Debug, Clone)]
@@ -57,4 +58,51 @@ pub(super) const HYSTART: Parameter<kind::Switch> = Parameter::new(
 
 pub(super) fn hystart_mode(arguments: &Arguments) -> HystartMode {
     if arguments.get(&HYSTART) { HystartMode::On } else { HystartMode::Off }
+}
+
+const VARIANT: Parameter<kind::Choice<CubicVariant>> = Parameter::new(
+    "variant",
+    kind::Choice(&[("rfc9438", CubicVariant::Rfc9438), ("linux", CubicVariant::Linux)]),
+    CubicVariant::Rfc9438,
+    "`linux`: a cut leaves whole packets, and growth stays Reno's above the window of the last loss",
+    "RFC 9438; Linux: tcp_cubic.c",
+);
+
+/// The scheme `cubic`: the growth law [`Cubic`], alone.
+pub(super) fn cubic() -> SchemeInfo {
+    SchemeInfo {
+        name: "cubic".into(),
+        summary: "a cubic function of the time since the last loss; the default of Linux, Windows and macOS"
+            .into(),
+        source: "RFC 9438".into(),
+        parameters: vec![HYSTART.into(), VARIANT.into()],
+        presets: Vec::new(),
+        shows: cellcc_control::growth::SHOWS.to_vec(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| {
+            let law = Cubic::new(context, hystart_mode(arguments)).with_variant(arguments.get(&VARIANT));
+            Box::new(LossBased::new(law))
+        }),
+    }
+}
+
+/// CUBIC as the default of a parameter that takes a scheme.
+pub(super) fn inner_cubic() -> InnerScheme {
+    InnerScheme::new("cubic", |context| Box::new(LossBased::new(Cubic::new(context, HystartMode::Off))))
+}
+
+/// The scheme `newreno`: the growth law [`NewReno`], alone.
+pub(super) fn newreno() -> SchemeInfo {
+    SchemeInfo {
+        name: "newreno".into(),
+        summary: "one packet more per RTT, half the window at a loss".into(),
+        source: "RFC 5681, RFC 6582, RFC 9002 section 7".into(),
+        parameters: vec![HYSTART.into()],
+        presets: Vec::new(),
+        shows: cellcc_control::growth::SHOWS[..1].to_vec(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| {
+            Box::new(LossBased::new(NewReno::with_hystart(context, hystart_mode(arguments))))
+        }),
+    }
 }

@@ -3,10 +3,9 @@
 //! BBR's own largest delivery rate of ten rounds is what it goes by without advice. It keeps its phases, gains and its own
 //! minimum RTT: what it loses by measuring the bandwidth late is what this scheme shows. Not in the paper.
 
-use super::advice_tracker::{AdviceTracker, SHOWS};
+use super::advice::{AdviceTracker, SHOWS};
 use super::fairness::FAIRNESS;
-use super::parameters::{CORE, GUARD, TIMEOUT, needs};
-use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE};
+use super::parameters::{CORE, DELAY, GUARD, LOSS, PERIOD, ROUTE, SOURCE, TIMEOUT, needs};
 use crate::bbr::{BandwidthSource, Bbr, CWND_GAIN, Config, MaxFilter, NOMINAL_RTT};
 use crate::in_kernel::{BBR, CONTROL_WITH_FLAGS, InKernel};
 use cellcc_assist::Advice;

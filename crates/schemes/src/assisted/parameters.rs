@@ -1,18 +1,20 @@
 //! The parameters that several assisted schemes have.
 
 use super::fairness::{Fairness, fairness, receiver};
-use super::request::{DELAY, LOSS, PERIOD, ROUTE, SOURCE, request};
-use crate::cubic;
 use crate::in_kernel::{KernelCore, MapSettings};
 use crate::kernel_view::{q16, real};
+use crate::loss_based;
+use cellcc_assist::{AdviceRequest, AdviceRoute, ReportSource};
 use cellcc_control::{Arguments, Assignment, Needs, Parameter, ParameterInfo, kind};
-use cellcc_fixed::assisted::Config;
-use cellcc_fixed::assisted::step::{AssistedSettings, AssistedStep};
-use cellcc_units::Span;
+use cellcc_fixed::assisted::{
+    Config,
+    step::{AssistedSettings, AssistedStep},
+};
+use cellcc_units::{Ratio, Span};
 use std::sync::Arc;
 
 /// The window in bandwidth-delay products.
-pub(super) const ALPHA: Parameter<kind::Number> = Parameter::new(
+const ALPHA: Parameter<kind::Number> = Parameter::new(
     "alpha",
     kind::Number(0.1, 100.0),
     2.0,
@@ -21,7 +23,7 @@ pub(super) const ALPHA: Parameter<kind::Number> = Parameter::new(
 );
 
 /// The pacing rate in bandwidths.
-pub(super) const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
+const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
     "pacing-gain",
     kind::Number(0.1, 10.0),
     1.0,
@@ -30,7 +32,7 @@ pub(super) const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
 );
 
 /// Which bandwidth a flow is paced at.
-pub(super) const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
+const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
     "pace",
     kind::Choice(&[("bandwidth", Pace::Bandwidth), ("share", Pace::Share)]),
     Pace::Bandwidth,
@@ -131,7 +133,7 @@ pub(super) fn base() -> Parameter<kind::Scheme> {
 }
 
 fn scheme(name: &'static str, meaning: &'static str, source: &'static str) -> Parameter<kind::Scheme> {
-    Parameter::new(name, kind::Scheme, cubic::inner(), meaning, source)
+    Parameter::new(name, kind::Scheme, loss_based::inner_cubic(), meaning, source)
 }
 
 /// The rate that a flow is paced at.
@@ -141,4 +143,79 @@ pub(super) enum Pace {
     Bandwidth,
     /// Its share of the user's.
     Share,
+}
+
+// What assisted schemes ask of the network: the parameters that all of them have.
+
+pub(super) const SOURCE: Parameter<kind::Choice<ReportSource>> = Parameter::new(
+    "source",
+    kind::Choice(&[("causal", ReportSource::Causal), ("oracle", ReportSource::Oracle)]),
+    ReportSource::Causal,
+    "bandwidth of the past period, as a network can know it, or of the coming one; given: instead of the Scenario's",
+    "paper, section 2.2.1; oracle: the authors' feedback files",
+);
+
+pub(super) const PERIOD: Parameter<kind::Time> = Parameter::new(
+    "period",
+    kind::Time(Span::from_millis(1), Span::from_secs(60)),
+    Span::from_millis(50),
+    "time between reports, each about as much time; given: instead of the Scenario's",
+    "paper, section 2.2.1",
+);
+
+pub(super) const ROUTE: Parameter<kind::Choice<AdviceRoute>> = Parameter::new(
+    "route",
+    kind::Choice(&[("out-of-band", AdviceRoute::OutOfBand), ("in-band", AdviceRoute::InBand)]),
+    AdviceRoute::OutOfBand,
+    "reports in messages of their own, or on the ACKs; given: instead of the Scenario's",
+    "paper, section 2.3",
+);
+
+pub(super) const DELAY: Parameter<kind::Time> = Parameter::new(
+    "delay",
+    kind::Time(Span::ZERO, Span::from_secs(10)),
+    Span::from_millis(1),
+    "from the network's edge to the server, out of band; given: instead of the Scenario's",
+    "paper, section 3: an RTT of 2 ms",
+);
+
+pub(super) const LOSS: Parameter<kind::Share> = Parameter::new(
+    "loss",
+    kind::Share,
+    Ratio::ZERO,
+    "share of the reports that are lost; given: instead of the Scenario's",
+    "paper, section 3",
+);
+
+/// What the arguments ask for; what was not given is left to the Scenario.
+pub(super) fn request(arguments: &Arguments) -> AdviceRequest {
+    AdviceRequest {
+        source: arguments.given(&SOURCE),
+        period: arguments.given(&PERIOD),
+        route: arguments.given(&ROUTE),
+        delay: arguments.given(&DELAY),
+        loss: arguments.given(&LOSS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellcc_control::{AdviceRequest, ReportSource};
+    use cellcc_units::{Ratio, Span};
+
+    #[test]
+    fn only_what_is_given_is_asked_for() {
+        let request = |text| crate::registry().parse(text).expect("known").advice_request();
+        assert_eq!(request("natcp"), Some(AdviceRequest::default()));
+        assert_eq!(
+            request("natcp(source=oracle,period=10ms,loss=10%)"),
+            Some(AdviceRequest {
+                source: Some(ReportSource::Oracle),
+                period: Some(Span::from_millis(10)),
+                loss: Some(Ratio::new(0.1)),
+                ..AdviceRequest::default()
+            })
+        );
+        assert_eq!(request("cubic"), None);
+    }
 }

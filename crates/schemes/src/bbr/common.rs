@@ -1,12 +1,7 @@
 //! What all versions of BBR do around their models: the window in recovery, the pacing rate, a silence, packets of another size.
 
-use super::aggregation::Aggregation;
-use super::full_pipe::FullPipe;
-use super::min_rtt::Probe;
-use super::pacing::{Pacing, paced};
-use super::recovery::Recovery;
-use super::silence::Silence;
-use cellcc_control::{Ack, Context, Event, Loss, Packet, Sent, Tag};
+use super::model::{Aggregation, FullPipe, Probe, Silence};
+use cellcc_control::{Ack, Context, Event, Loss, Packet, Sampler, Sent, Tag};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// The smallest window, in packets: two flights of two, for delayed ACKs (v1's draft, section 4.2.3.3; v2's, section 2.8).
@@ -198,4 +193,190 @@ impl Common {
 /// The packet left while ProbeRTT limited the flow.
 pub(crate) fn is_self_limited(packet: &Packet) -> bool {
     packet.tag & SELF_LIMITED != 0
+}
+
+// The pacing rate, and what may leave at once at it.
+
+/// Share of the estimate that is paced, to keep the queue short (Linux `bbr_pacing_margin_percent`).
+const PACING_SHARE: f64 = 0.99;
+/// The RTT that the first pacing rate assumes (Linux `bbr_init_pacing_rate_from_rtt`).
+pub(crate) const NOMINAL_RTT: Span = Span::from_millis(1);
+/// Below 1.2 Mbit/s packets leave one by one (draft section 4.2.2; Linux `bbr_tso_segs_goal`).
+pub(crate) const LOW_RATE: Rate = Rate::from_bytes_per_sec(150_000);
+/// A send quantum is what the pacing rate carries in this time (draft section 4.2.2) ...
+const QUANTUM_SPAN: Span = Span::from_millis(1);
+/// ... and no more than this (draft section 4.2.2).
+const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
+/// A pacing rate with its send quantum.
+#[derive(Debug, Clone)]
+pub(crate) struct Pacing {
+    packet_size: Bytes,
+    rate: Rate,
+    quantum: Bytes,
+}
+
+impl Pacing {
+    /// Before the RTT is known: the initial window in a nominal one, times `gain`.
+    pub(crate) fn new(context: &Context, gain: f64) -> Self {
+        let rate = paced(Rate::from_transfer(context.initial_window, NOMINAL_RTT), gain);
+        Self { packet_size: context.packet, rate, quantum: send_quantum(rate, context.packet) }
+    }
+
+    /// The rate at which packets leave.
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// What may leave at once.
+    pub(crate) fn quantum(&self) -> Bytes {
+        self.quantum
+    }
+
+    /// Full packets have another size.
+    pub(crate) fn set_packet_size(&mut self, packet_size: Bytes) {
+        self.packet_size = packet_size;
+        self.quantum = send_quantum(self.rate, packet_size);
+    }
+
+    /// Changes the rate; the quantum follows.
+    pub(crate) fn pace_at(&mut self, rate: Rate) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.quantum = send_quantum(rate, self.packet_size);
+        }
+    }
+}
+
+/// `bandwidth` times a gain, less the margin; at least a byte per second, since a rate of zero would never end.
+pub(crate) fn paced(bandwidth: Rate, gain: f64) -> Rate {
+    bandwidth.mul_f64(gain * PACING_SHARE).max(Rate::from_bytes_per_sec(1))
+}
+
+/// What may leave at once at a pacing rate (draft section 4.2.2).
+fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
+    if pacing_rate < LOW_RATE {
+        return packet;
+    }
+    let bytes = pacing_rate.bytes_in(QUANTUM_SPAN).min(MAX_QUANTUM);
+    (packet * (bytes.get() / packet.get())).max(packet * 2)
+}
+
+// The window during loss recovery: one round of packet conservation, then growth by what is acknowledged, and the old
+// window back at the end (Linux, `bbr_set_cwnd_to_recover_or_restore`).
+//
+// Recovery lasts as long as BBR sees it in Linux: until all that was lost has been repeated and has arrived, and with it all
+// that was in flight when recovery began. Where packets are lost in every round, TCP goes from one episode to the next within
+// an acknowledgement, and BBR sees a single recovery, which conserves packets in its first round only. If each round's losses
+// began a recovery of their own, every second round would conserve: each time the lost share comes off the rate, and the
+// bandwidth estimate follows it down.
+//
+// A scheme does not know what a packet carries. Senders repeat what was lost before they send anything new, so the next packets
+// to leave after a loss are its repetitions, as many bytes as were lost.
+
+/// The bit of a packet's tag that says: it repeats what was lost.
+const REPETITION: Tag = 1 << 1;
+/// The bit that says: it left while packets were conserved.
+const CONSERVED: Tag = 1 << 2;
+
+/// The recovery of a flow, and the window it will get back.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recovery {
+    episode: Option<Episode>,
+    prior_window: Bytes,
+    /// Lost, and not sent again.
+    to_repeat: Bytes,
+    /// Sent again, and in flight.
+    repeated: Bytes,
+}
+
+#[derive(Debug, Clone)]
+struct Episode {
+    /// All that was in flight then has to arrive.
+    began_at: Time,
+    /// While packets are conserved: the round ends when a packet sent with this much delivered is acknowledged.
+    conserving_until: Option<Bytes>,
+}
+
+impl Recovery {
+    /// Remembers `window`, the last one known to be good, unless it is already `cut` for another reason.
+    pub(crate) fn save(&mut self, window: Bytes, cut: bool) {
+        let is_cut = cut || self.is_active();
+        self.prior_window = if is_cut { self.prior_window.max(window) } else { window };
+    }
+
+    /// A packet leaves; gives its share of the tag.
+    pub(crate) fn on_sent(&mut self, bytes: Bytes) -> Tag {
+        let mut tag = Tag::default();
+        if self.is_conserving() {
+            tag |= CONSERVED;
+        }
+        if !self.to_repeat.is_zero() {
+            self.to_repeat = self.to_repeat.saturating_sub(bytes);
+            self.repeated += bytes;
+            tag |= REPETITION;
+        }
+        tag
+    }
+
+    /// Packets were lost, with `delivered` delivered so far: an episode begins with them, unless there is one.
+    pub(crate) fn on_loss(&mut self, loss: &Loss<'_>, delivered: Bytes) {
+        self.settle(loss.packets);
+        self.to_repeat += loss.bytes;
+        self.episode.get_or_insert(Episode { began_at: loss.now, conserving_until: Some(delivered) });
+    }
+
+    /// An acknowledgement; true where it ends the recovery.
+    pub(crate) fn update(&mut self, ack: &Ack<'_>) -> bool {
+        self.settle(ack.packets);
+        let (Some(episode), Some(newest)) = (&mut self.episode, ack.packets.last()) else { return false };
+        if episode.conserving_until.is_some_and(|until| newest.delivered >= until) {
+            episode.conserving_until = None;
+        }
+        if newest.sent_at <= episode.began_at {
+            return false;
+        }
+        let all_arrived = self.to_repeat.is_zero() && self.repeated.is_zero();
+        if all_arrived {
+            self.leave();
+        } else {
+            episode.began_at = ack.now;
+        }
+        all_arrived
+    }
+
+    /// These packets are in flight no longer.
+    pub(crate) fn settle(&mut self, packets: &[Packet]) {
+        if !self.repeated.is_zero() {
+            let repetitions = packets.iter().filter(|packet| packet.tag & REPETITION != 0);
+            self.repeated = self.repeated.saturating_sub(repetitions.map(|packet| packet.bytes).sum());
+        }
+    }
+
+    /// The episode is over, and nothing is left to repeat.
+    pub(crate) fn leave(&mut self) {
+        self.episode = None;
+        self.to_repeat = Bytes::ZERO;
+    }
+
+    /// In an episode.
+    pub(crate) fn is_active(&self) -> bool {
+        self.episode.is_some()
+    }
+
+    /// Packets leave only as others arrive.
+    pub(crate) fn is_conserving(&self) -> bool {
+        self.episode.as_ref().is_some_and(|episode| episode.conserving_until.is_some())
+    }
+
+    /// The window to restore.
+    pub(crate) fn prior_window(&self) -> Bytes {
+        self.prior_window
+    }
+}
+
+/// The delivery rate of packets that left while packets were conserved; none for others.
+pub(crate) fn conserved_rate(ack: &Ack<'_>) -> Option<Rate> {
+    let newest = ack.packets.last()?;
+    let rate = ack.rate?.rate(Sampler::Min);
+    (newest.tag & CONSERVED != 0).then_some(rate)
 }

@@ -43,28 +43,83 @@
 //! only on demand, `aggregation=off` its sender without compensation. Without pacing only the window can drain the
 //! queue, so Drain then sets a window of one BDP.
 
-pub(super) mod aggregation;
-mod bandwidth;
 pub(super) mod common;
 mod cycle;
-pub(super) mod full_pipe;
-pub(super) mod min_rtt;
-pub(super) mod pacing;
-pub(super) mod recovery;
-mod scheme;
-pub(super) mod silence;
+pub(super) mod model;
+#[cfg(test)]
+mod tests;
 
-pub use bandwidth::{BandwidthSource, MaxFilter};
-pub(super) use pacing::{LOW_RATE, NOMINAL_RTT};
-pub(super) use scheme::{SHOWS, scheme};
-
-use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sent, Tag};
+use cellcc_control::{
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Sampler, SchemeInfo, Sent,
+    ShownValue, Tag, kind,
+};
 use cellcc_units::{Bytes, Span, Time};
-use common::{Common, State, is_self_limited};
+use common::{Common, State, conserved_rate, is_self_limited, paced};
 use cycle::{GainCycle, PhaseEnd};
-use min_rtt::MinRtt;
-use pacing::paced;
-use recovery::conserved_rate;
+use model::MinRtt;
+use std::sync::Arc;
+
+pub(super) use common::{LOW_RATE, NOMINAL_RTT};
+pub use model::{BandwidthSource, MaxFilter};
+
+// The name and the parameters of BBR.
+
+const AGGREGATION: Parameter<kind::Switch> = Parameter::new(
+    "aggregation",
+    kind::Switch,
+    true,
+    "a larger window where ACKs arrive in bursts",
+    "Linux tcp_bbr.c; not in the draft",
+);
+
+const SAMPLER: Parameter<kind::Choice<Sampler>> = Parameter::new(
+    "sampler",
+    kind::Choice(&[("min", Sampler::Min), ("max", Sampler::Max)]),
+    Sampler::Min,
+    "delivery rate by the longer (min) or the shorter (max) of sending and ACK interval",
+    "min: draft-cheng-iccrg-delivery-rate-estimation-02, Linux; max: mvfst 2020",
+);
+
+const PACING: Parameter<kind::Switch> = Parameter::new(
+    "pacing",
+    kind::Switch,
+    true,
+    "paces; off leaves the window as the only limit",
+    "on: draft section 4.2.1; off: the default of mvfst's tperf server, 2020",
+);
+
+/// The states as they are shown, by their numbers.
+const STATES: [&str; 4] = ["startup", "drain", "probe_bw", "probe_rtt"];
+
+/// What it shows.
+pub(super) const SHOWS: [ShownValue; 6] = [
+    ShownValue::state("state", "the state of the machine", &STATES),
+    ShownValue::number("btl_bw_mbit_s", "the bandwidth that the gains apply to"),
+    ShownValue::number("min_rtt_ms", "the smallest RTT of ten seconds"),
+    ShownValue::number("pacing_gain", "pacing rate / bandwidth"),
+    ShownValue::number("cwnd_gain", "window / bandwidth-delay product"),
+    ShownValue::switch("full_pipe", "startup has found the bandwidth"),
+];
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "bbr".into(),
+        summary: "BBR v1: paces at the measured bandwidth with about one BDP in flight".into(),
+        source: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux tcp_bbr.c".into(),
+        parameters: vec![AGGREGATION.into(), SAMPLER.into(), PACING.into()],
+        presets: Vec::new(),
+        shows: SHOWS.to_vec(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| {
+            let config = Config {
+                aggregation: arguments.get(&AGGREGATION),
+                pacing: arguments.get(&PACING),
+                cwnd_gain: CWND_GAIN,
+            };
+            Box::new(Bbr::new(context, config, MaxFilter::new(arguments.get(&SAMPLER))))
+        }),
+    }
+}
 
 /// 2/ln 2, the smallest gain that doubles the rate per round (draft section 4.2.1, `BBRHighGain`).
 const HIGH_GAIN: f64 = 2.885;
@@ -292,7 +347,7 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
-        observer.state("state", &scheme::STATES, self.phase() as usize);
+        observer.state("state", &STATES, self.phase() as usize);
         observer.value("btl_bw", "mbit_s", self.bandwidth.estimate().as_mbit_per_sec());
         if let Some(min_rtt) = self.min_rtt.get() {
             observer.value("min_rtt", "ms", min_rtt.as_millis_f64());
@@ -302,6 +357,3 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
         observer.switch("full_pipe", self.common.full_pipe.is_reached());
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -44,23 +44,84 @@
 
 pub(super) mod bounds;
 pub(super) mod cycle;
-pub(super) mod min_rtt;
 pub(super) mod model;
-mod probing;
-mod settings;
 #[cfg(test)]
 mod tests;
-mod window;
 
-pub(super) use settings::scheme;
-
-use super::bbr::common::{State, is_self_limited};
-use super::bbr::recovery::conserved_rate;
+use super::bbr::common::{State, conserved_rate, is_self_limited};
 use bounds::Lost;
-use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
-use cellcc_units::{Bytes, Rate, Time};
+use cellcc_control::{
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Sampler, SchemeInfo, Sent,
+    ShownValue, Tag, kind,
+};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use cycle::Phase;
 use model::{Model, PROBE_RTT_CWND_GAIN};
-use settings::Gains;
+use std::sync::Arc;
+
+// What can be set in BBR v2, and the constants in which the draft and Google's alpha code differ.
+
+const PROFILE: Parameter<kind::Choice<Gains>> = Parameter::new(
+    "profile",
+    kind::Choice(&[("draft02", Gains::DRAFT02), ("alpha", Gains::ALPHA)]),
+    Gains::DRAFT02,
+    "the draft, or Google's code for Linux",
+    "draft-cardwell-iccrg-bbr-congestion-control-02; google/bbr, branch v2alpha",
+);
+
+/// What it shows besides the model.
+const SHOWS: [ShownValue; 1] =
+    [ShownValue::number("inflight_hi_pkt", "how much may be in flight, as far as losses have said")];
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "bbr2".into(),
+        summary: "BBR v2: learns from loss how much the path holds, and probes every two to three seconds"
+            .into(),
+        source: "draft-cardwell-iccrg-bbr-congestion-control-02".into(),
+        parameters: vec![PROFILE.into()],
+        presets: Vec::new(),
+        shows: [&model::SHOWS[..], &SHOWS].concat(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Bbr2::new(arguments.get(&PROFILE), context))),
+    }
+}
+
+/// The constants of a profile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Gains {
+    startup_pacing: f64,
+    /// Drain paces at its inverse.
+    startup_cwnd: f64,
+    down: f64,
+    up: f64,
+    /// Reports of losses in a round that end Startup.
+    startup_losses: u32,
+    /// Up ends at `inflight_hi` where the probe before met losses.
+    stops_at_bound: bool,
+}
+
+impl Gains {
+    /// Draft sections 2.5, 4.3.1.3, 4.3.2, 4.3.3.1 and 4.3.3.4.
+    const DRAFT02: Self = Self {
+        startup_pacing: 2.77,
+        startup_cwnd: 2.0,
+        down: 0.9,
+        up: 1.25,
+        startup_losses: 3,
+        stops_at_bound: false,
+    };
+    /// v2alpha: `bbr_startup_pacing_gain`, `bbr_startup_cwnd_gain`, `bbr_pacing_gain`, `bbr_full_loss_cnt`,
+    /// `bbr2_update_cycle_phase`.
+    const ALPHA: Self = Self {
+        startup_pacing: 2.885,
+        startup_cwnd: 2.885,
+        down: 0.75,
+        up: 1.25,
+        startup_losses: 8,
+        stops_at_bound: true,
+    };
+}
 
 /// Draft section 2.6: BDPs that may be in flight in ProbeBW.
 const CWND_GAIN: f64 = 2.0;
@@ -210,6 +271,89 @@ impl Controller for Bbr2 {
         self.model.observe(observer, self.pacing_gain());
         if let Some(bound) = self.model.bounds.inflight_hi {
             observer.value("inflight_hi", "pkt", bound.in_packets(self.model.common.packet_size));
+        }
+    }
+}
+
+// The window that follows from the model.
+
+impl Bbr2 {
+    /// Draft section 4.6.4.2, `BBRQuantizationBudget`.
+    fn with_quanta(&self, inflight: Bytes) -> Bytes {
+        let common = &self.model.common;
+        let inflight = inflight.max(common.pacing.quantum() * 3).max(common.min_window());
+        if self.model.is_in(Phase::Up) { inflight + common.packet_size * 2 } else { inflight }
+    }
+
+    /// Draft section 4.6.4.2, `BBRInflight`, of the largest bandwidth.
+    fn inflight(&self, gain: f64) -> Bytes {
+        self.with_quanta(self.model.bdp(self.model.max_bw(), gain))
+    }
+
+    /// Draft section 4.6.4.6, `BBRSetCwnd`.
+    fn set_window(&mut self, ack: &Ack<'_>) {
+        let bandwidth = self.model.bw();
+        let bdp = self.model.bdp(bandwidth, self.cwnd_gain());
+        let target = self.with_quanta(bdp + self.model.common.aggregation.extra(bandwidth));
+        let full = self.model.common.full_pipe.is_reached();
+        self.model.common.grow_window(ack, target, full);
+        self.model.common.window =
+            self.model.common.window.max(self.model.common.min_window()).min(self.model.cap());
+    }
+}
+
+// ProbeBW: from phase to phase, and what a probe teaches.
+
+impl Bbr2 {
+    /// Draft section 4.3.3.6, `BBRUpdateProbeBWCyclePhase`.
+    fn update_cycle(&mut self, ack: &Ack<'_>, step: &Step) {
+        if !self.model.common.full_pipe.is_reached() {
+            return;
+        }
+        if self.model.end_feedback(step.round_start, step.app_limited) {
+            return;
+        }
+        self.adapt_upper_bound(ack, step);
+        if !matches!(self.model.common.state, State::ProbeBw) {
+            return;
+        }
+        match self.model.cycle.phase() {
+            Phase::Down if self.model.is_time_to_probe(ack.now) => self.model.start_refill(),
+            Phase::Down if self.model.is_drained(ack.inflight, self.inflight(1.0)) => {
+                self.model.cycle.cruise()
+            }
+            Phase::Cruise if self.model.is_time_to_probe(ack.now) => self.model.start_refill(),
+            Phase::Refill if step.round_start => self.model.start_up(ack.now),
+            Phase::Up => self.update_up(ack),
+            _ => {}
+        }
+    }
+
+    fn update_up(&mut self, ack: &Ack<'_>) {
+        let cautiously = self.gains.stops_at_bound && self.model.is_at_lossy_bound(ack);
+        let min_rtt = self.model.min_rtt.get().unwrap_or(Span::ZERO);
+        let is_full =
+            self.model.cycle.has_lasted(ack.now, min_rtt) && ack.inflight > self.inflight(self.gains.up);
+        if cautiously || is_full {
+            self.model.cycle.end_probe(cautiously);
+            self.model.start_down(ack.now);
+        }
+    }
+
+    /// Draft section 4.5.6.2, `BBRAdaptUpperBounds`.
+    fn adapt_upper_bound(&mut self, ack: &Ack<'_>, step: &Step) {
+        if !step.lost.is_too_much() {
+            self.model.raise_long_term_bound(ack, step.lost.inflight, step.round_start);
+        } else if self.model.cycle.takes_samples() {
+            self.inflight_was_too_high(ack.now, step.lost.inflight, step.app_limited);
+        }
+    }
+
+    /// Draft section 4.5.6.2, `BBRHandleInflightTooHigh`.
+    fn inflight_was_too_high(&mut self, now: Time, inflight: Bytes, app_limited: bool) {
+        self.model.lower_long_term_bound(inflight, app_limited);
+        if self.model.is_in(Phase::Up) {
+            self.model.start_down(now);
         }
     }
 }

@@ -42,25 +42,102 @@
 //! ACK, lowers the bound by an ACK's losses as well, keeps aggregation as v1 does, three quanta of offload, and restores no state
 //! after a spurious loss. Its response to marks needs an RTT below 5 ms and is left out.
 
-mod losses;
-mod probing;
-mod settings;
-mod startup;
+mod phases;
 #[cfg(test)]
 mod tests;
 
-pub(super) use settings::scheme;
-
-use super::bbr::aggregation::Aggregation;
 use super::bbr::common::{State, is_self_limited};
+use super::bbr::model::Aggregation;
 use super::bbr2::bounds::Lost;
 use super::bbr2::cycle::Phase;
 use super::bbr2::model::{Model, PROBE_RTT_CWND_GAIN};
-use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, Sampler, Sent, Tag};
+use crate::bbr2::model;
+use cellcc_control::{
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Sampler, SchemeInfo, Sent,
+    ShownValue, Tag, kind,
+};
 use cellcc_units::{Bytes, Rate, Span, Time};
-use losses::Undo;
-use settings::Constants;
-use startup::Startup;
+use phases::Startup;
+use std::sync::Arc;
+
+// What can be set in BBR v3, and where the draft and Google's code differ.
+
+const PROFILE: Parameter<kind::Choice<Constants>> = Parameter::new(
+    "profile",
+    kind::Choice(&[("draft", Constants::DRAFT), ("google", Constants::GOOGLE)]),
+    Constants::DRAFT,
+    "the draft, or Google's code for Linux",
+    "draft-ietf-ccwg-bbr; google/bbr, branch v3",
+);
+
+/// What it shows besides the model.
+const SHOWS: [ShownValue; 3] = [
+    ShownValue::number(
+        "inflight_longterm_pkt",
+        "how much may be in flight, as far as lossy probes have said",
+    ),
+    ShownValue::number("inflight_shortterm_pkt", "how much may be in flight until the next probe"),
+    ShownValue::number("extra_acked_pkt", "how much more than expected is acknowledged at once"),
+];
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "bbr3".into(),
+        summary: "BBR v3: BBR v2 whose probes end where the bandwidth no longer rises".into(),
+        source: "draft-ietf-ccwg-bbr, August 2026; google/bbr, branch v3".into(),
+        parameters: vec![PROFILE.into()],
+        presets: Vec::new(),
+        shows: [&model::SHOWS[..], &SHOWS].concat(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Bbr3::new(arguments.get(&PROFILE), context))),
+    }
+}
+
+/// The constants and habits of a profile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Constants {
+    /// Pacing gains of Drain and Down.
+    drain: f64,
+    down: f64,
+    /// Drain ends after three rounds, whatever is in flight.
+    drain_has_limit: bool,
+    /// A rise of the bandwidth within a round counts.
+    rises_at_any_ack: bool,
+    /// The losses that an acknowledgement's sample tells of lower the long-term bound, as lost packets do.
+    acks_lower_the_bound: bool,
+    /// Aggregation as the maximum of exactly ten rounds, not of two slots and 100 ms.
+    exact_aggregation: bool,
+    /// Room for three send quanta, and not for one and an acknowledgement that is held back.
+    three_quanta: bool,
+    /// A spurious loss gives back the state that it ended.
+    restores_states: bool,
+}
+
+impl Constants {
+    /// Draft sections 2.5, 5.3.1, 5.3.2, 5.5.8, 5.5.9, 5.5.10, 5.5.11 and 5.6.1.
+    const DRAFT: Self = Self {
+        drain: 0.5,
+        down: 0.9,
+        drain_has_limit: true,
+        rises_at_any_ack: false,
+        acks_lower_the_bound: false,
+        exact_aggregation: true,
+        three_quanta: false,
+        restores_states: true,
+    };
+    /// `bbr_drain_gain` (1 / 2.885), `bbr_pacing_gain`, `bbr_check_full_bw_reached`, `bbr_adapt_upper_bounds`,
+    /// `bbr_update_ack_aggregation`, `bbr_quantization_budget`, `bbr_undo_cwnd`.
+    const GOOGLE: Self = Self {
+        drain: 1.0 / 2.885,
+        down: 0.91,
+        drain_has_limit: false,
+        rises_at_any_ack: true,
+        acks_lower_the_bound: true,
+        exact_aggregation: false,
+        three_quanta: true,
+        restores_states: false,
+    };
+}
 
 /// Draft section 2.5: 4 ln 2, the smallest gain that doubles the rate per round (`StartupPacingGain`).
 const STARTUP_PACING_GAIN: f64 = 2.77;
@@ -74,6 +151,13 @@ const ACK_THRESHOLD_PACKETS: u64 = 2;
 const MAX_ACK_DELAY: Span = Span::from_millis(25);
 /// Draft section 5.6.3: packets of the smallest send quantum.
 const MIN_QUANTUM_PACKETS: u64 = 2;
+
+/// The state that losses have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undo {
+    Startup,
+    Up,
+}
 
 struct Bbr3 {
     constants: Constants,

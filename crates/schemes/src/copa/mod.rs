@@ -36,29 +36,51 @@
 //!   window early in favour of a later one, never late.
 
 mod competition;
-mod gain;
 mod settings;
 #[cfg(test)]
 mod tests;
-mod velocity;
 
-pub(super) use settings::scheme;
-
-use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, filters::RecentMin};
+use cellcc_control::{
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, SchemeInfo, ShownValue,
+    filters::RecentMin,
+};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use competition::{Competition, Look};
-use settings::{Delay, Profile, Settings};
-use velocity::{Direction, Velocity};
+use settings::{Delay, MIN_WINDOW_PACKETS, Profile, Settings};
+use std::sync::Arc;
 
 /// Paper, section 2.1; mvfst `kMinRTTWindowLength`.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 /// Paper, section 2.1: packets leave at so many times the window per standing RTT.
 const PACING_GAIN: f64 = 2.0;
-/// RFC 9002, section 7.2; mvfst `minCwndInMss`: the smallest window, in packets.
-const MIN_WINDOW_PACKETS: u64 = 2;
 /// mvfst `kDefaultMaxCwndInMss`: the largest window of its profile, in packets. Its `Copa.cpp` of 2023 does not apply it, newer
 /// ones do.
 const MVFST_MAX_WINDOW_PACKETS: u64 = 2000;
+
+/// What it shows.
+const SHOWS: [ShownValue; 7] = [
+    ShownValue::number("delta", "1/delta packets wait in the queue"),
+    ShownValue::number("velocity", "the step of the window, which doubles while it moves one way"),
+    ShownValue::switch("competing", "the competitive mode"),
+    ShownValue::switch("slow_start", "slow start"),
+    ShownValue::number("d_q_ms", "queueing delay: standing RTT less minimum RTT"),
+    ShownValue::number("min_rtt_ms", "the smallest RTT of ten seconds"),
+    ShownValue::number("standing_rtt_ms", "the smallest RTT of the last half smoothed RTT"),
+];
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "copa".into(),
+        summary: "moves to the rate that keeps 1/delta packets in the queue; competes where others fill it"
+            .into(),
+        source: "Arun and Balakrishnan, NSDI 2018".into(),
+        parameters: settings::parameters(),
+        presets: settings::presets(),
+        shows: SHOWS.to_vec(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Copa::new(Settings::read(arguments), context))),
+    }
+}
 
 struct Copa {
     settings: Settings,
@@ -222,5 +244,75 @@ impl Controller for Copa {
             observer.value("min_rtt", "ms", min.as_millis_f64());
             observer.value("standing_rtt", "ms", standing.as_millis_f64());
         }
+    }
+}
+
+// How fast the window moves: faster the longer it has moved one way.
+
+/// Keeps the numbers finite; a window that grows by a million packets a round is on no path.
+const MAX_VELOCITY: f64 = (1_u64 << 20) as f64;
+
+/// Which way the window moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// The velocity (paper, section 2.1, step 4).
+#[derive(Debug)]
+struct Velocity {
+    velocity: f64,
+    /// None before the first comparison.
+    direction: Option<Direction>,
+    /// Rounds with the same direction as the one before.
+    same: u32,
+    /// When the window was last compared, and what it was then.
+    compared: Option<(Time, f64)>,
+}
+
+impl Default for Velocity {
+    fn default() -> Self {
+        Self { velocity: 1.0, direction: None, same: 0, compared: None }
+    }
+}
+
+impl Velocity {
+    fn get(&self) -> f64 {
+        self.velocity
+    }
+
+    /// When the round began that is not over yet.
+    fn compared_at(&self) -> Option<Time> {
+        self.compared.map(|(at, _)| at)
+    }
+
+    /// A round is over. It doubles once the direction was the same as in the round before for `rounds_before_doubling` rounds.
+    fn compare(&mut self, now: Time, window: f64, rounds_before_doubling: u32) {
+        let Some((_, before)) = self.compared.replace((now, window)) else { return };
+        let direction = if window > before { Direction::Up } else { Direction::Down };
+        if self.direction != Some(direction) {
+            self.turn(direction);
+            return;
+        }
+        self.same = self.same.saturating_add(1);
+        if self.same >= rounds_before_doubling {
+            self.velocity = (self.velocity * 2.0).min(MAX_VELOCITY);
+        }
+    }
+
+    /// The velocity for a step in `direction`: what was gathered in the other one does not count, and the round begins anew.
+    fn towards(&mut self, direction: Direction, now: Time, window: f64) -> f64 {
+        if self.velocity > 1.0 && self.direction != Some(direction) {
+            self.turn(direction);
+            self.compared = Some((now, window));
+        }
+        self.velocity
+    }
+
+    fn turn(&mut self, direction: Direction) {
+        self.direction = Some(direction);
+        self.velocity = 1.0;
+        self.same = 0;
     }
 }

@@ -1,9 +1,10 @@
 //! What can be set in Copa, its profiles, and where the values come from.
 
-use super::Copa;
-use cellcc_control::{Ack, Arguments, Needs, Parameter, Preset, SchemeInfo, ShownValue, kind};
+use cellcc_control::{Ack, Arguments, Parameter, ParameterInfo, Preset, kind};
 use cellcc_units::{Span, Time};
-use std::sync::Arc;
+
+/// RFC 9002, section 7.2; mvfst `minCwndInMss`: the smallest window, in packets.
+pub(super) const MIN_WINDOW_PACKETS: u64 = 2;
 
 const DELTA: Parameter<kind::Number> = Parameter::new(
     "delta",
@@ -42,32 +43,11 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "docs/algorithms/copa.md",
 );
 
-/// What it shows.
-const SHOWS: [ShownValue; 7] = [
-    ShownValue::number("delta", "1/delta packets wait in the queue"),
-    ShownValue::number("velocity", "the step of the window, which doubles while it moves one way"),
-    ShownValue::switch("competing", "the competitive mode"),
-    ShownValue::switch("slow_start", "slow start"),
-    ShownValue::number("d_q_ms", "queueing delay: standing RTT less minimum RTT"),
-    ShownValue::number("min_rtt_ms", "the smallest RTT of ten seconds"),
-    ShownValue::number("standing_rtt_ms", "the smallest RTT of the last half smoothed RTT"),
-];
-
-pub(in super::super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "copa".into(),
-        summary: "moves to the rate that keeps 1/delta packets in the queue; competes where others fill it"
-            .into(),
-        source: "Arun and Balakrishnan, NSDI 2018".into(),
-        parameters: vec![DELTA.into(), MODE.into(), DELAY.into(), PROFILE.into()],
-        presets: presets(),
-        shows: SHOWS.to_vec(),
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Copa::new(Settings::read(arguments), context))),
-    }
+pub(super) fn parameters() -> Vec<ParameterInfo> {
+    vec![DELTA.into(), MODE.into(), DELAY.into(), PROFILE.into()]
 }
 
-fn presets() -> Vec<Preset> {
+pub(super) fn presets() -> Vec<Preset> {
     vec![
         Preset {
             parameter: PROFILE.name,

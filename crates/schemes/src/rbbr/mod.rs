@@ -37,26 +37,57 @@
 //! ours and named where it is used: the sampling interval, the filter's first covariances, staleness, the bound on what a
 //! receiver may claim, "before" in "before the window is cut". Drain stays suspended as Algorithm 2 has it.
 
-mod announce;
-mod bandwidth;
-mod bias;
-mod burst;
 mod filter;
 mod receiver;
-mod sampling;
-mod scheme;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod wire;
 
-pub(super) use scheme::scheme;
+use super::bbr::{Bbr, Config, Phase};
+use crate::bbr::{BandwidthSource, MaxFilter};
+use cellcc_control::{
+    Ack, Context, Controller, Event, Feedback, Limits, Loss, Needs, Observer, RateSample, Sampler,
+    SchemeInfo, Sent, ShownValue, Signal, Tag, Verdict,
+};
+use cellcc_units::{Bytes, Rate, Span, Time};
+use receiver::RbbrReceiver;
+use settings::{ReceiverSettings, SenderSettings, parameters, presets};
+use std::sync::Arc;
+
 pub use wire::{Estimation, RateFeedback, RateSignal};
 
-use super::bbr::{Bbr, Config, Phase};
-use announce::Announcer;
-use bandwidth::{Conditions, ReceiverBandwidth};
-use cellcc_control::{Ack, Context, Controller, Event, Feedback, Limits, Loss, Observer, Sent, Tag, Verdict};
-use cellcc_units::{Bytes, Span, Time};
-use settings::SenderSettings;
+// The name of RBBR, and how its sender and its receiver-side component are built.
+
+/// What it shows.
+const SHOWS: [ShownValue; 5] = [
+    ShownValue::switch(
+        "uses_feedback",
+        "the bandwidth is what the receiver says, not what the sender measures",
+    ),
+    ShownValue::number("x_hat_mbit_s", "the receiver's filtered rate, which it feeds back"),
+    ShownValue::number("sample_mbit_s", "the receiver's last sample of the rate"),
+    ShownValue::number("gain", "the gain of the receiver's filter"),
+    ShownValue::switch("frozen", "the receiver's estimation is suspended"),
+];
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "rbbr".into(),
+        summary: "RBBR: BBR with the bandwidth that the receiver measures and filters".into(),
+        source: "Haile, Grinnemo, Hurtig, Brunstrom: RBBR, IEEE Access 2022".into(),
+        parameters: parameters(),
+        presets: presets(),
+        shows: [&crate::bbr::SHOWS[..], &SHOWS].concat(),
+        needs: Needs {
+            receiver: Some(Arc::new(|arguments, _| {
+                Some(Box::new(RbbrReceiver::new(&ReceiverSettings::read(arguments))))
+            })),
+            ..Needs::NOTHING
+        },
+        build: Arc::new(|arguments, context| Box::new(Rbbr::new(context, &SenderSettings::read(arguments)))),
+    }
+}
 
 /// An RTT this much above the minimum means that the path has a queue, and arrivals tell its rate (our measurement, see
 /// docs/algorithms/rbbr.md; half of the paper's 10-ms trace interval).
@@ -163,5 +194,166 @@ impl Controller for Rbbr {
     }
 }
 
-#[cfg(test)]
-mod tests;
+// The bandwidth that RBBR's sender goes by: the receiver's estimate where there is one to be trusted, else BBR's own
+// filter.
+
+/// Feedback older than so many RTTs is stale ...
+const STALE_RTTS: u64 = 4;
+/// ... unless it is younger than this: short RTTs do not outrun a delayed ACK (both our choice: feedback comes on every
+/// ACK, so that this many in a row were lost or the receiver is silent).
+const STALE_AFTER: Span = Span::from_millis(500);
+/// The estimate is never below so many packets per RTT: with less in flight the receiver could not see a rate that
+/// has risen (half of BBR's smallest window; paper: not given).
+const LEAST_PACKETS_PER_RTT: u64 = 2;
+/// The window holds a burst of this time at the estimated rate at most, as BBR's own compensation (Linux
+/// `bbr_extra_acked_max_us`).
+const MOST_BURST: Span = Span::from_millis(100);
+
+#[derive(Debug, Clone)]
+struct Latest {
+    at: Time,
+    sequence: u64,
+    rate: Option<Rate>,
+    burst: Bytes,
+}
+
+/// What an acknowledgement changes in which estimate counts.
+#[derive(Debug, Clone, Copy)]
+struct Conditions {
+    now: Time,
+    srtt: Span,
+    min_rtt: Option<Span>,
+    /// Of a full packet.
+    packet_size: Bytes,
+    /// BBR has left Startup and Drain, where the receiver does not estimate (paper, Algorithm 2).
+    is_estimated: bool,
+}
+
+#[derive(Debug, Clone)]
+struct ReceiverBandwidth {
+    own: MaxFilter,
+    /// How far above its own filter the sender believes the receiver.
+    bound: f64,
+    /// The window holds the bursts that the receiver saw.
+    holds_bursts: bool,
+    latest: Option<Latest>,
+    in_use: Option<Rate>,
+    least: Rate,
+}
+
+impl ReceiverBandwidth {
+    fn new(settings: &SenderSettings) -> Self {
+        Self {
+            own: MaxFilter::new(Sampler::Min),
+            bound: settings.bound,
+            holds_bursts: settings.holds_bursts,
+            latest: None,
+            in_use: None,
+            least: Rate::ZERO,
+        }
+    }
+
+    /// Takes feedback unless a newer one came first, or it claims more than the `sent` bytes to have arrived: such a
+    /// receiver is not believed in anything else.
+    fn on_feedback(&mut self, now: Time, feedback: &RateFeedback, sent: Bytes) -> Verdict {
+        let RateFeedback { sequence, rate, burst, received, .. } = *feedback;
+        if self.latest.as_ref().is_some_and(|latest| sequence <= latest.sequence) {
+            return Verdict::Stale;
+        }
+        if received > sent {
+            return Verdict::Untrue;
+        }
+        self.latest = Some(Latest { at: now, sequence, rate, burst });
+        Verdict::Taken
+    }
+
+    /// Decides which estimate counts until the next acknowledgement.
+    fn choose(&mut self, conditions: &Conditions) {
+        let Conditions { now, srtt, min_rtt, packet_size, is_estimated } = *conditions;
+        let fresh_for = (srtt * STALE_RTTS).max(STALE_AFTER);
+        let fresh = self.latest.as_ref().filter(|latest| now.since(latest.at) <= fresh_for);
+        self.in_use = fresh.filter(|_| is_estimated).and_then(|latest| latest.rate);
+        if let Some(min_rtt) = min_rtt {
+            self.least = Rate::from_transfer(packet_size * LEAST_PACKETS_PER_RTT, min_rtt);
+        }
+    }
+
+    /// True while the receiver's estimate is the one that counts.
+    fn is_the_receivers(&self) -> bool {
+        self.in_use.is_some()
+    }
+}
+
+impl BandwidthSource for ReceiverBandwidth {
+    fn on_sample(&mut self, ack: &Ack<'_>, sample: &RateSample, self_limited: bool) {
+        self.own.on_sample(ack, sample, self_limited);
+    }
+
+    /// A receiver that claims more than it gets gains the bound, and no more.
+    fn estimate(&self) -> Rate {
+        let own = self.own.estimate();
+        self.in_use.map_or(own, |rate| rate.max(self.least).min(own.mul_f64(self.bound)))
+    }
+
+    /// The burst that the receiver saw, bounded since it too is only a claim.
+    fn headroom(&self) -> Bytes {
+        match &self.latest {
+            Some(latest) if self.holds_bursts && self.is_the_receivers() => {
+                latest.burst.min(self.estimate().bytes_in(MOST_BURST))
+            }
+            _ => Bytes::ZERO,
+        }
+    }
+}
+
+// Tells the receiver whether the sender limits itself. The signal rides on data packets: at once where it changes, and
+// again every 20 ms, since packets are lost.
+
+/// A signal that was lost is made good within this time, less than an RTT of a cellular path (our choice).
+const REPEAT: Span = Span::from_millis(20);
+
+#[derive(Debug, Clone)]
+struct Announcer {
+    signal: RateSignal,
+    /// The same as bytes.
+    message: Signal,
+    now: Time,
+    reported_at: Option<Time>,
+}
+
+impl Announcer {
+    /// The first packet says that the flow limits itself.
+    fn new() -> Self {
+        let signal = RateSignal { estimation: Estimation::Suspend, epoch: 0 };
+        Self { signal, message: signal.encode(), now: Time::ZERO, reported_at: None }
+    }
+
+    /// What the receiver is to do from now on.
+    fn set(&mut self, now: Time, estimation: Estimation) {
+        self.now = now;
+        if estimation != self.signal.estimation {
+            self.signal = RateSignal { estimation, epoch: self.signal.epoch.wrapping_add(1) };
+            self.message = self.signal.encode();
+            self.reported_at = None;
+        }
+    }
+
+    /// What the next packet is to say.
+    fn signal(&self) -> Option<Signal> {
+        let is_due = self.reported_at.is_none_or(|reported_at| self.now.since(reported_at) >= REPEAT);
+        is_due.then_some(self.message)
+    }
+
+    /// A packet left with this signal.
+    fn on_sent(&mut self, now: Time, signal: Option<Signal>) {
+        self.now = now;
+        if signal == Some(self.message) {
+            self.reported_at = Some(now);
+        }
+    }
+
+    /// The receiver estimates, and does not know yet that it is not to.
+    fn has_to_tell(&self) -> bool {
+        self.reported_at.is_none() && self.signal.estimation == Estimation::Suspend
+    }
+}

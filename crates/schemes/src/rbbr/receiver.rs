@@ -1,10 +1,10 @@
 //! RBBR's receiver-side component: samples the rate at which data arrives, filters it, and sends the estimate back.
 //! It suspends the estimation while the sender says that it limits itself (paper, Algorithms 1 and 3).
 
-use super::bias::Bias;
-use super::burst::Burst;
+#[cfg(test)]
+mod tests;
+
 use super::filter::RateFilter;
-use super::sampling::{Sample, Sampling};
 use super::settings::{FeedbackWhen, ReceiverSettings};
 use super::wire::{Estimation, RateFeedback, RateSignal};
 use cellcc_control::{Arrival, Feedback, Observer, ReceiverComponent, Signal, Verdict};
@@ -168,5 +168,139 @@ impl ReceiverComponent for RbbrReceiver {
     }
 }
 
-#[cfg(test)]
-mod tests;
+// Rate samples: what arrived, over the time that really passed (paper, equations 10 and 11).
+
+/// Packets that an interval holds at least: fewer make a sample of the packet's size rather than of the rate ...
+const LEAST_PACKETS: u32 = 4;
+/// ... unless they take longer than this, where a slow link needs an answer all the same.
+const LONGEST: Span = Span::from_millis(100);
+
+/// Cuts the arrivals into intervals. An interval begins and ends with an arrival, so that a silent link makes one long
+/// interval instead of many empty ones; the packet that begins it does not count, since it was sent before.
+#[derive(Debug, Clone)]
+pub(super) struct Sampling {
+    interval: Span,
+    open: Option<Interval>,
+}
+
+#[derive(Debug, Clone)]
+struct Interval {
+    began: Time,
+    bytes: Bytes,
+    packets: u32,
+    lost: u64,
+}
+
+/// What an interval tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sample {
+    pub(super) rate: Rate,
+    pub(super) span: Span,
+    pub(super) packets: u32,
+    /// Packets that are missing from the numbers.
+    pub(super) lost: u64,
+}
+
+impl Sampling {
+    /// Samples over `interval` at least.
+    pub(super) fn new(interval: Span) -> Self {
+        Self { interval, open: None }
+    }
+
+    /// A packet arrived, after `lost` others that did not; gives the sample of the interval that it ends.
+    fn on_packet(&mut self, now: Time, bytes: Bytes, lost: u64) -> Option<Sample> {
+        let Some(open) = &mut self.open else {
+            self.begin(now);
+            return None;
+        };
+        open.bytes += bytes;
+        open.packets += 1;
+        open.lost += lost;
+        let span = now.since(open.began);
+        let is_over = if open.packets >= LEAST_PACKETS {
+            span >= self.interval
+        } else {
+            span >= LONGEST.max(self.interval)
+        };
+        if !is_over {
+            return None;
+        }
+        let (packets, lost) = (open.packets, open.lost);
+        let sample = Sample { rate: Rate::from_transfer(open.bytes, span), span, packets, lost };
+        self.begin(now);
+        Some(sample)
+    }
+
+    /// What has arrived in the open interval tells nothing; the next packet begins a new one.
+    fn discard(&mut self) {
+        self.open = None;
+    }
+
+    fn begin(&mut self, now: Time) {
+        self.open = Some(Interval { began: now, bytes: Bytes::ZERO, packets: 0, lost: 0 });
+    }
+}
+
+// Compensation for small buffers. A buffer that overflows holds too little to show a rate that rises again: samples
+// are cut off from above, and the estimate is too low (paper, section V.A.2). What is cut off is part of the samples'
+// spread, so where packets are lost a share of the spread is added, "to compensate for the underestimation".
+
+/// The share of the old loss rate and spread that stays with a sample: ten samples, three round trips of 30 ms, are
+/// remembered.
+const MEMORY: f64 = 0.9;
+/// The loss at which a whole standard deviation is added: about what a buffer of one bandwidth-delay product loses on
+/// an LTE link. Losing more than this is no reason to send more.
+const FULL_LOSS: f64 = 0.02;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Bias {
+    loss: f64,
+    /// The mean squared distance of samples from the estimate.
+    spread: f64,
+}
+
+impl Bias {
+    /// A sample of `rate`, where `estimate` was expected (bytes per second).
+    pub(super) fn on_sample(&mut self, sample: &Sample, rate: f64, estimate: f64) {
+        let lost = sample.lost as f64 / (sample.lost + u64::from(sample.packets)).max(1) as f64;
+        let mix = |old: f64, new: f64| MEMORY * old + (1.0 - MEMORY) * new;
+        self.loss = mix(self.loss, lost);
+        self.spread = mix(self.spread, (rate - estimate) * (rate - estimate));
+    }
+
+    /// What to add to the estimate.
+    pub(super) fn correction(&self) -> f64 {
+        libm::sqrt(self.spread) * (self.loss / FULL_LOSS).min(1.0)
+    }
+}
+
+// Aggregation as the receiver sees it: how much more than the estimate arrives at once. The path's ACKs have no part
+// in it, unlike in BBR's compensation at the sender (paper, section V.A.1: "a different aggregation compensation
+// mechanism must be applied").
+
+/// A burst is remembered for one to two of these: about ten round trips of a cellular path, as BBR remembers ACKs.
+const SLOT: Span = Span::from_millis(300);
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Burst {
+    /// The largest of the slot before and of this one.
+    slots: [f64; 2],
+    slot_began: Time,
+}
+
+impl Burst {
+    /// A sample of `rate` over `span`, where `estimate` was expected (bytes per second).
+    pub(super) fn on_sample(&mut self, now: Time, rate: f64, span: Span, estimate: f64) {
+        if now.since(self.slot_began) > SLOT {
+            self.slots = [self.slots[1], 0.0];
+            self.slot_began = now;
+        }
+        let extra = (rate - estimate) * span.as_secs_f64();
+        self.slots[1] = self.slots[1].max(extra);
+    }
+
+    /// The largest recent burst.
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::new(self.slots[0].max(self.slots[1]) as u64)
+    }
+}

@@ -1,4 +1,5 @@
 use super::wire::RateFeedback;
+use super::*;
 use crate::testing::{BDP, Path, RTT, path};
 use cellcc_control::{Feedback, Verdict};
 use cellcc_units::{Bytes, Rate, Span, Time};
@@ -219,4 +220,23 @@ proptest! {
             prop_assert!(path.flow.limits().pacing_rate.is_none_or(|rate| !rate.is_zero()));
         }
     }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_millis(ms)
+}
+
+#[test]
+fn a_change_is_reported_with_the_next_packet_and_again_every_20_ms() {
+    let mut announcer = Announcer::new();
+    let first = announcer.signal();
+    assert_eq!(first, Some(RateSignal { estimation: Estimation::Suspend, epoch: 0 }.encode()));
+    announcer.on_sent(at(1), first);
+    announcer.set(at(20), Estimation::Suspend);
+    assert_eq!(announcer.signal(), None);
+    announcer.set(at(21), Estimation::Suspend);
+    assert_eq!(announcer.signal(), first);
+    announcer.set(at(22), Estimation::Run);
+    assert_eq!(announcer.signal(), Some(RateSignal { estimation: Estimation::Run, epoch: 1 }.encode()));
+    assert!(!announcer.has_to_tell(), "only a suspension has to come before its cause");
 }

@@ -48,8 +48,6 @@
 //! `profile=code2022` follows the authors' program of August 2022 instead: see `code2022`.
 
 mod code2022;
-mod explorer;
-mod fixed_aimd;
 mod settings;
 
 use crate::kernel_view::{KernelView, millis, real, time, with_window};
@@ -57,15 +55,18 @@ use cellcc_control::{
     Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, SchemeInfo, Sent, ShownValue, Tag,
     growth::Growth,
 };
-use cellcc_fixed::Micros;
-use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE, Reminis as Core};
+use cellcc_fixed::{
+    Micros,
+    reminis::{Config, DEFAULT_MULTIPLE, Reminis as Core},
+};
 use cellcc_units::{Bytes, Span, Time};
 use code2022::Code2022;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use settings::Settings;
-pub(super) use settings::{IN_KERNEL, IN_KERNEL_OVER_CUBIC};
 use std::sync::Arc;
+
+pub(super) use settings::{IN_KERNEL, IN_KERNEL_OVER_CUBIC};
 
 /// What the registry knows of Reminis.
 /// The zones as they are shown, by their numbers.

@@ -1,17 +1,20 @@
 //! What can be set in Reminis, its profiles, and where the values come from.
 
-use super::fixed_aimd::FixedAimd;
 use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{micros, q16, target};
 use cellcc_control::{
-    Arguments, Assignment, Context, Parameter, ParameterInfo, Preset,
+    Ack, Arguments, Assignment, Context, Event, Loss, Parameter, ParameterInfo, Preset,
     growth::{Cubic, Growth, HystartMode, NewReno},
     kind::{self, TimeOrMultiple},
 };
-use cellcc_fixed::Micros;
-use cellcc_fixed::reminis::step::{ReminisSettings, ReminisStep};
-use cellcc_fixed::reminis::{Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16, Exploration, Profile};
-use cellcc_units::Span;
+use cellcc_fixed::{
+    Micros,
+    reminis::{
+        Config, DEFAULT_MULTIPLE as DEFAULT_MULTIPLE_Q16, Exploration, Profile,
+        step::{ReminisSettings, ReminisStep},
+    },
+};
+use cellcc_units::{Bytes, Span, Time};
 
 /// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
 pub(super) const DEFAULT_MULTIPLE: f64 = 1.5;
@@ -245,4 +248,36 @@ impl Settings {
         }
         aimd
     }
+}
+
+// The AIMD block switched off (paper, section 5.2): a window that only its owner moves.
+
+/// A window that neither acknowledgements nor losses change.
+pub(super) struct FixedAimd {
+    window: Bytes,
+    ssthresh: Bytes,
+}
+
+impl FixedAimd {
+    pub(super) fn new(context: &Context) -> Self {
+        Self { window: context.initial_window, ssthresh: Bytes::MAX }
+    }
+}
+
+impl Growth for FixedAimd {
+    fn window(&self) -> Bytes {
+        self.window
+    }
+    fn set_window(&mut self, window: Bytes) {
+        self.window = window;
+    }
+    fn ssthresh(&self) -> Bytes {
+        self.ssthresh
+    }
+    fn set_ssthresh(&mut self, ssthresh: Bytes) {
+        self.ssthresh = ssthresh;
+    }
+    fn on_ack(&mut self, _ack: &Ack<'_>) {}
+    fn on_loss(&mut self, _loss: &Loss<'_>) {}
+    fn on_event(&mut self, _now: Time, _event: Event) {}
 }

@@ -35,7 +35,6 @@
 //!   paper drains it by the tick's own (section 3.5). The first tick after a forecast is the same in both: it sends more only where
 //!   a forecast is late or lost.
 
-mod forecast;
 mod model;
 mod receiver;
 #[cfg(test)]
@@ -46,11 +45,9 @@ use cellcc_control::{
     SchemeInfo, Sent, ShownValue, Tag, Verdict, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
-use forecast::{Forecast, encode_silence};
-use model::{Model, TICKS};
+use model::{Forecast, Model, TICKS, encode_silence};
 use receiver::{Forecaster, SproutReceiver, TICK};
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 /// What is sent leaves the queue within so many ticks: 100 ms (paper, section 3.5; `TARGET_DELAY_TICKS`).
 const TARGET_TICKS: usize = 5;

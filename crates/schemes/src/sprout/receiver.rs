@@ -1,7 +1,6 @@
 //! Sprout's receiver: watches what arrives in each tick, and forecasts what will.
 
-use super::forecast::{Forecast, decode_silence};
-use super::model::{Model, TICK_S, TICKS};
+use super::model::{Forecast, Model, TICK_S, TICKS, decode_silence};
 use cellcc_control::{Arrival, Feedback, Observer, ReceiverComponent, Signal, Verdict};
 use cellcc_units::{Bytes, Rate, Span, Time};
 

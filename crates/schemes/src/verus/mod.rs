@@ -45,35 +45,22 @@
 //! Of `reference`, from the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
 //! 5.0 ms and not 5 ms and the time it takes; a full socket buffer, which here does not exist, ends nothing.
 
-mod banded;
-mod curve;
-mod delay;
 mod epoch;
-mod inflight;
-mod interpolation;
-mod loss;
-mod min_delay;
-mod monotone;
 mod parameters;
-mod presets;
 mod profile;
-mod recovery;
 mod settings;
+mod signals;
 mod spline;
 #[cfg(test)]
 mod tests;
-mod window;
 
 use cellcc_control::{
     Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
-use delay::DelayEstimator;
-use inflight::Inflight;
-use loss::{LossShare, PendingLosses};
-use min_delay::MinDelayProbe;
 use profile::Profile;
 use settings::Settings;
+use signals::{DelayEstimator, Inflight, LossShare, MinDelayProbe, PendingLosses};
 use std::sync::Arc;
 
 /// What the registry knows of Verus.
@@ -92,7 +79,7 @@ pub(super) fn scheme() -> SchemeInfo {
         summary: "learns what delay each window costs and picks a delay every 5 ms".into(),
         source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017".into(),
         parameters: parameters::parameters(),
-        presets: presets::presets(),
+        presets: parameters::presets(),
         shows: SHOWS.to_vec(),
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Verus::new(Settings::read(arguments), context))),

@@ -1,10 +1,11 @@
 //! The delay profiler: a point per sending window, moved by every acknowledgement, and a curve through the points,
 //! drawn anew at intervals.
 
-use super::curve::Curve;
+#[cfg(test)]
+mod tests;
+
 use super::parameters::Fit;
-use super::spline::Spline;
-use super::{interpolation, monotone};
+use super::spline::{Spline, solve_tridiagonal};
 use cellcc_units::{Span, Time};
 
 /// The program wants five knots at least and puts them closer together where the windows are few.
@@ -109,10 +110,10 @@ impl Profile {
                 let slope = spline.value(end + 1.0) - spline.value(end);
                 Some(Curve::tabulate(last as usize, slope, |window| spline.value(window as f64)))
             }
-            Fit::Interpolated => interpolation::through(&points),
+            Fit::Interpolated => interpolated_curve(&points),
             Fit::Monotone => {
                 let weights = self.points.iter().flatten().map(|point| self.weight(now, point));
-                monotone::nearest(&points.iter().copied().zip(weights).collect::<Vec<_>>())
+                monotone_curve(&points.iter().copied().zip(weights).collect::<Vec<_>>())
             }
         }
     }
@@ -166,93 +167,185 @@ impl Profile {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// A delay profile as a curve: delay by window, and back. Whatever draws it gives one value per whole window; what
+// lies beyond the last goes on along a line.
 
-    const RULES: ProfileRules = ProfileRules {
-        fit: Fit::Penalised,
-        knot_spacing: 15,
-        smoothing: 2.0,
-        old_share: 0.875,
-        learned: true,
-        max_window: 40_000,
-        lifetime: Span::ZERO,
-    };
+/// A curve over the windows 1, 2, ... in packets; delays in ms.
+#[derive(Debug, Clone)]
+pub(super) struct Curve {
+    /// At window 1, 2, ...; never empty.
+    values: Vec<f64>,
+    /// The largest value at windows from 2 up to this one, so that the first window above a delay is found by halving.
+    highest: Vec<f64>,
+    /// Per packet, beyond the last window.
+    slope: f64,
+}
 
-    fn at(secs: u64) -> Time {
-        Time::ZERO + Span::from_secs(secs)
+impl Curve {
+    /// The curve with `value(w)` at w = 1 ... `last` (at least 1) and `slope` per packet beyond.
+    fn tabulate(last: usize, slope: f64, value: impl FnMut(usize) -> f64) -> Self {
+        Self::from_values((1..=last.max(1)).map(value).collect(), slope)
     }
 
-    /// A link that holds 40 packets without a queue: 40 ms, then a millisecond per packet.
-    fn with_points(rules: ProfileRules, windows: std::ops::RangeInclusive<u64>) -> Profile {
-        let mut profile = Profile::new(rules);
-        for window in windows {
-            profile.add(at(1), window, window.max(40) as f64);
+    fn from_values(values: Vec<f64>, slope: f64) -> Self {
+        let mut running = f64::NEG_INFINITY;
+        let highest = values
+            .iter()
+            .enumerate()
+            .map(|(place, &value)| {
+                if place > 0 {
+                    running = running.max(value);
+                }
+                running
+            })
+            .collect();
+        Self { values, highest, slope }
+    }
+
+    /// The delay at a window of `window` packets; at less than one packet that of one.
+    pub(super) fn delay(&self, window: f64) -> f64 {
+        let place = window.max(1.0) - 1.0;
+        let last = self.values.len() - 1;
+        if place >= last as f64 {
+            return self.values[last] + self.slope * (place - last as f64);
         }
-        profile
+        let (left, fraction) = (place as usize, place.fract());
+        self.values[left] + (self.values[left + 1] - self.values[left]) * fraction
     }
 
-    #[test]
-    fn a_point_begins_at_its_first_delay_and_follows_slowly() {
-        let mut profile = Profile::new(RULES);
-        profile.add(at(0), 7, 40.0);
-        profile.add(at(0), 7, 80.0);
-        assert_eq!(profile.points().collect::<Vec<_>>(), [(7.0, 45.0)]);
+    /// One less than the first of the windows 2, 3, ... up to `limit` whose delay is above `delay`; none where there is
+    /// no such window. The answer of the authors' program, which looks at every window, found by halving.
+    pub(super) fn window(&self, delay: f64, limit: u64) -> Option<u64> {
+        let within = self.highest.partition_point(|&highest| highest <= delay);
+        let above = if within < self.values.len() { within as u64 + 1 } else { self.first_beyond(delay)? };
+        (above <= limit).then(|| above - 1)
     }
 
-    #[test]
-    fn before_the_first_curve_the_points_are_looked_up() {
-        let profile = with_points(RULES, 1..=100);
-        assert_eq!(profile.delay_ms(60.7), Some(60.0));
-        assert_eq!(profile.delay_ms(101.0), None);
-        assert_eq!(profile.window(60.0), Some(60));
-        assert_eq!(profile.window(500.0), Some(1));
-    }
-
-    #[test]
-    fn every_fit_finds_the_window_of_a_delay_where_the_link_has_a_queue() {
-        for fit in [Fit::Penalised, Fit::Interpolated, Fit::Monotone] {
-            let mut profile = with_points(ProfileRules { fit, ..RULES }, 1..=300);
-            assert!(profile.refit(at(1)));
-            let window = profile.window(150.5).expect("on the curve");
-            assert!((148..=152).contains(&window), "{fit:?}: {window}");
-            let beyond = profile.window(350.0).expect("on its continuation");
-            assert!((345..=355).contains(&beyond), "{fit:?}: {beyond}");
+    /// The first window on the line beyond the last value whose delay is above `delay`, which no value from window 2 on
+    /// exceeds. Window 1 is never asked, so that a curve of one value has its first answer here even where it falls.
+    fn first_beyond(&self, delay: f64) -> Option<u64> {
+        let last = self.values.len() as f64;
+        let is_above = |window: f64| self.delay(window) > delay;
+        if is_above(last + 1.0) {
+            return Some(last as u64 + 1);
         }
+        let steps = ((delay - self.delay(last)) / self.slope).floor();
+        if !(self.slope > 0.0 && steps < 1e9) {
+            return None;
+        }
+        // Rounding may put the crossing one window off.
+        let guess = last + steps;
+        [guess, guess + 1.0, guess + 2.0]
+            .into_iter()
+            .find(|&window| window > last && is_above(window))
+            .map(|window| window as u64)
     }
 
-    #[test]
-    fn a_spline_needs_five_windows_and_a_monotone_curve_one() {
-        let first = |fit, windows| with_points(ProfileRules { fit, ..RULES }, windows).refit(at(1));
-        assert!(!first(Fit::Penalised, 1..=4));
-        assert!(first(Fit::Penalised, 1..=5));
-        assert!(first(Fit::Monotone, 4..=4));
+    /// The values at windows 1, 2, ...
+    pub(super) fn values(&self) -> &[f64] {
+        &self.values
     }
+}
 
-    #[test]
-    fn a_static_profile_keeps_its_first_curve() {
-        for (learned, window) in [(true, 120), (false, 60)] {
-            let mut profile =
-                with_points(ProfileRules { learned, fit: Fit::Monotone, old_share: 0.0, ..RULES }, 1..=300);
-            profile.refit(at(1));
-            for window in 1..=300 {
-                profile.add(at(2), window, window as f64 / 2.0);
+// The delay profile of `robust`: of all curves that never fall, the one nearest to the points. A larger window never
+// has a smaller delay on it, so that it has one window for every delay.
+
+/// Points pooled because they would fall otherwise: their mean stands at the mean of their windows.
+#[derive(Clone, Copy)]
+struct Block {
+    window: f64,
+    delay: f64,
+    weight: f64,
+}
+
+/// The curve nearest to `points` ((window, delay in ms), weight above zero; by rising window): the blocks of isotonic
+/// regression by pooling adjacent violators, joined by lines. Before the first it is flat. Beyond the last it rises
+/// along the line from the origin, as the delay of a busy link does (its window over its rate), or along the line from the
+/// first block to the last where that is steeper. None without a point.
+fn monotone_curve(points: &[((f64, f64), f64)]) -> Option<Curve> {
+    let blocks = pool(points);
+    let (first, last) = (*blocks.first()?, *blocks.last()?);
+    let mean_slope =
+        if blocks.len() > 1 { (last.delay - first.delay) / (last.window - first.window) } else { 0.0 };
+    let slope = mean_slope.max(last.delay / last.window);
+    let mut next = 0;
+    Some(Curve::tabulate(last.window as usize, slope, |window| {
+        let window = window as f64;
+        while next < blocks.len() && blocks[next].window < window {
+            next += 1;
+        }
+        match (next.checked_sub(1).map(|left| blocks[left]), blocks.get(next)) {
+            (None, _) => first.delay,
+            (Some(_), None) => last.delay,
+            (Some(left), Some(right)) => {
+                let share = (window - left.window) / (right.window - left.window);
+                left.delay + (right.delay - left.delay) * share
             }
-            profile.refit(at(2));
-            assert_eq!(profile.window(60.0), Some(window), "learned: {learned}");
         }
-    }
+    }))
+}
 
-    #[test]
-    fn points_age_and_points_above_a_stop_are_dropped() {
-        let mut profile = with_points(ProfileRules { lifetime: Span::from_secs(10), ..RULES }, 1..=100);
-        profile.add(at(5), 50, 50.0);
-        profile.drop_from(60);
-        profile.refit(at(6));
-        assert_eq!(profile.points().count(), 59);
-        profile.refit(at(11));
-        assert_eq!(profile.points().count(), 1);
-        assert!(profile.curve().is_some(), "one point is too few for a new curve: the old one stays");
+fn pool(points: &[((f64, f64), f64)]) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::with_capacity(points.len());
+    for &((window, delay), weight) in points {
+        let mut block = Block { window, delay, weight };
+        while let Some(&before) = blocks.last().filter(|before| before.delay >= block.delay) {
+            let weight = before.weight + block.weight;
+            let mean = |a: f64, b: f64| (a * before.weight + b * block.weight) / weight;
+            block = Block {
+                window: mean(before.window, block.window),
+                delay: mean(before.delay, block.delay),
+                weight,
+            };
+            blocks.pop();
+        }
+        blocks.push(block);
     }
+    blocks
+}
+
+// A natural cubic spline through every point: the delay profile by the letter of the paper's section 5.1.
+
+/// The curve through `points` (by rising x, whole windows from 1 on), along its tangents outside. None with less than
+/// two points.
+fn interpolated_curve(points: &[(f64, f64)]) -> Option<Curve> {
+    let last = points.len().checked_sub(1).filter(|&last| last > 0)?;
+    let seconds = second_derivatives(points);
+    let slope_at = |left: usize, at_right: bool| {
+        let ((x0, y0), (x1, y1)) = (points[left], points[left + 1]);
+        let (near, far) = (seconds[left + usize::from(at_right)], seconds[left + usize::from(!at_right)]);
+        let turn = (x1 - x0) * (2.0 * near + far) / 6.0;
+        (y1 - y0) / (x1 - x0) + if at_right { turn } else { -turn }
+    };
+    let (first_slope, last_slope) = (slope_at(0, false), slope_at(last - 1, true));
+    let mut left = 0;
+    Some(Curve::tabulate(points[last].0 as usize, last_slope, |window| {
+        let x = window as f64;
+        if x < points[0].0 {
+            return points[0].1 + first_slope * (x - points[0].0);
+        }
+        while left + 1 < last && points[left + 1].0 < x {
+            left += 1;
+        }
+        let ((x0, y0), (x1, y1)) = (points[left], points[left + 1]);
+        let (width, from_left, to_right) = (x1 - x0, x - x0, x1 - x);
+        let bend = |second: f64, side: f64| second * (side * side * side / width - side * width) / 6.0;
+        (y0 * to_right + y1 * from_left) / width
+            + bend(seconds[left], to_right)
+            + bend(seconds[left + 1], from_left)
+    }))
+}
+
+fn second_derivatives(points: &[(f64, f64)]) -> Vec<f64> {
+    let count = points.len();
+    let (mut lower, mut diagonal, mut upper) = (vec![0.0; count], vec![1.0; count], vec![0.0; count]);
+    let mut right = vec![0.0; count];
+    for place in 1..count - 1 {
+        let [(x0, y0), (x1, y1), (x2, y2)] = [points[place - 1], points[place], points[place + 1]];
+        (lower[place], upper[place]) = ((x1 - x0) / 6.0, (x2 - x1) / 6.0);
+        diagonal[place] = (x2 - x0) / 3.0;
+        right[place] = (y2 - y1) / (x2 - x1) - (y1 - y0) / (x1 - x0);
+    }
+    solve_tridiagonal(&lower, &mut diagonal, &upper, &mut right);
+    right
 }

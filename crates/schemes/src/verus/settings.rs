@@ -2,7 +2,6 @@
 
 use super::parameters::*;
 use super::profile::ProfileRules;
-use super::window::TargetRules;
 use cellcc_control::{
     Arguments, Parameter,
     kind::{self, TimeOrMultiple},
@@ -38,6 +37,23 @@ pub(super) struct Settings {
     pub(super) pacing: bool,
     /// An RTT of two epochs gets a whole window per epoch, whatever is in flight.
     pub(super) short_rtt_ignores_inflight: bool,
+}
+
+/// How the delay to aim for moves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TargetRules {
+    /// The largest ratio of delay to minimum delay.
+    pub(super) r: f64,
+    /// Step down where the delay rises, ms.
+    pub(super) delta1_ms: f64,
+    /// Step up otherwise, and step down above the ratio, ms.
+    pub(super) delta2_ms: f64,
+    /// The ratio counts the epoch that has ended, as the paper has it, and not the one before, as the program has it.
+    pub(super) ratio_of_current: bool,
+    /// At the minimum delay and above the ratio nothing is sent.
+    pub(super) pause: bool,
+    /// How much the minimum delay is raised where it is aimed for in vain with next to nothing in flight, ms.
+    pub(super) creep_ms: f64,
 }
 
 impl Settings {

@@ -7,7 +7,8 @@
 //! the matrix is full; in that of B-splines the same minimiser has a matrix of seven diagonals. Outside the data the
 //! spline goes on along its end tangents.
 
-use super::banded::{SymmetricBanded, solve_tridiagonal};
+#[cfg(test)]
+mod tests;
 
 /// The basis spline of a knot falls by 2 - sqrt(3) per knot; after so many, what remains is below 1e-12 of a norm.
 const REACH: usize = 12;
@@ -175,160 +176,115 @@ fn knot_basis(knot: usize, knots: usize) -> (usize, Vec<f64>) {
     (first, spline)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+// Symmetric positive definite systems whose entries lie within three places of the diagonal, as those of a cubic
+// spline do: solved in time linear in their size.
 
-    /// The definition, with full matrices: a natural spline for every knot, integrals by Simpson's rule (exact for
-    /// squares of lines), Gauss' elimination.
-    struct Dense {
-        first: f64,
-        last: f64,
-        /// Per basis spline: values and second derivatives at the knots, on an x scaled to [-1, 1].
-        basis: Vec<(Vec<f64>, Vec<f64>)>,
-        values_at_knots: Vec<f64>,
+/// Entries off the diagonal on each side.
+const BANDWIDTH: usize = 3;
+
+/// The lower half of a symmetric matrix: row `i` holds columns `i - 3` to `i`.
+#[derive(Debug, Clone)]
+pub(super) struct SymmetricBanded {
+    rows: Vec<[f64; BANDWIDTH + 1]>,
+}
+
+impl SymmetricBanded {
+    fn zero(size: usize) -> Self {
+        Self { rows: vec![[0.0; BANDWIDTH + 1]; size] }
     }
 
-    impl Dense {
-        fn fit(points: &[(f64, f64)], knots: usize, rho: f64) -> Self {
-            let (first, last) = (points[0].0, points[points.len() - 1].0);
-            let basis = (0..knots).map(|knot| natural_spline(knot, knots)).collect();
-            let mut dense = Self { first, last, basis, values_at_knots: Vec::new() };
-            let design: Vec<Vec<f64>> = points
-                .iter()
-                .map(|&(x, _)| (0..knots).map(|knot| dense.basis_value(knot, x)).collect())
-                .collect();
-            let h = 2.0 / (knots - 1) as f64;
-            let integral = |left: &[f64], right: &[f64]| -> f64 {
-                (0..knots - 1)
-                    .map(|k| {
-                        let middle = (left[k] + left[k + 1]) * (right[k] + right[k + 1]) / 4.0;
-                        h / 6.0 * (left[k] * right[k] + 4.0 * middle + left[k + 1] * right[k + 1])
-                    })
-                    .sum()
-            };
-            let penalty: Vec<Vec<f64>> = (0..knots)
-                .map(|i| (0..knots).map(|j| integral(&dense.basis[i].1, &dense.basis[j].1)).collect())
-                .collect();
-            let gram = |i: usize, j: usize| design.iter().map(|row| row[i] * row[j]).sum::<f64>();
-            let largest_gram = (0..knots).map(|j| gram(j, j)).fold(0.0, f64::max);
-            let largest_penalty = (0..knots).map(|j| penalty[j][j]).fold(0.0, f64::max);
-            let p = libm::pow(10.0, rho) * largest_gram / largest_penalty;
-            let mut matrix: Vec<Vec<f64>> =
-                (0..knots).map(|i| (0..knots).map(|j| gram(i, j) + p * penalty[i][j]).collect()).collect();
-            for (place, row) in matrix.iter_mut().enumerate() {
-                row[place] += largest_gram * (1.0 + p) * 10.0 * f64::EPSILON;
-                row.push(design.iter().zip(points).map(|(row, point)| row[place] * point.1).sum());
+    fn size(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The entry of `row` and `column`; zero outside the band.
+    fn get(&self, row: usize, column: usize) -> f64 {
+        let (row, column) = (row.max(column), row.min(column));
+        if row - column > BANDWIDTH { 0.0 } else { self.rows[row][column + BANDWIDTH - row] }
+    }
+
+    fn entry(&mut self, row: usize, column: usize) -> &mut f64 {
+        &mut self.rows[row][column + BANDWIDTH - row]
+    }
+
+    /// Adds `scale v v'`, where `v` is zero but for `values` from `first` on: at most four.
+    fn add_outer(&mut self, first: usize, values: &[f64], scale: f64) {
+        for (i, &left) in values.iter().enumerate() {
+            for (j, &right) in values[..=i].iter().enumerate() {
+                *self.entry(first + i, first + j) += scale * left * right;
             }
-            dense.values_at_knots = gauss(matrix);
-            dense
-        }
-
-        fn basis_value(&self, knot: usize, x: f64) -> f64 {
-            let (values, seconds) = &self.basis[knot];
-            let knots = values.len();
-            let h = 2.0 / (knots - 1) as f64;
-            let scaled = (2.0 * x - self.first - self.last) / (self.last - self.first);
-            let left = (((scaled + 1.0) / h) as usize).min(knots - 2);
-            let (a, b) = (left as f64 * h - 1.0, (left + 1) as f64 * h - 1.0);
-            let (from_a, to_b) = (scaled - a, b - scaled);
-            (seconds[left] * to_b * to_b * to_b + seconds[left + 1] * from_a * from_a * from_a) / (6.0 * h)
-                + (values[left] / h - seconds[left] * h / 6.0) * to_b
-                + (values[left + 1] / h - seconds[left + 1] * h / 6.0) * from_a
-        }
-
-        fn value(&self, x: f64) -> f64 {
-            (0..self.basis.len()).map(|knot| self.values_at_knots[knot] * self.basis_value(knot, x)).sum()
         }
     }
 
-    fn natural_spline(knot: usize, knots: usize) -> (Vec<f64>, Vec<f64>) {
-        let h = 2.0 / (knots - 1) as f64;
-        let values: Vec<_> = (0..knots).map(|other| f64::from(u8::from(other == knot))).collect();
-        let matrix = (0..knots)
-            .map(|row| {
-                let mut line = vec![0.0; knots + 1];
-                line[row] = 1.0;
-                if row > 0 && row + 1 < knots {
-                    line[row - 1] = h / 6.0;
-                    line[row] = 2.0 * h / 3.0;
-                    line[row + 1] = h / 6.0;
-                    line[knots] = (values[row - 1] - 2.0 * values[row] + values[row + 1]) / h;
+    /// Adds `scale` times `other`, of the same size.
+    pub(super) fn add(&mut self, other: &Self, scale: f64) {
+        for (row, added) in self.rows.iter_mut().zip(&other.rows) {
+            for (entry, added) in row.iter_mut().zip(added) {
+                *entry += scale * added;
+            }
+        }
+    }
+
+    /// `v' A v`, where `v` is zero but for `values` from `first` on.
+    fn quadratic_form(&self, first: usize, values: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        for (i, &left) in values.iter().enumerate() {
+            let mut row = self.get(first + i, first + i) * left;
+            for back in 1..=BANDWIDTH.min(i) {
+                row += 2.0 * self.get(first + i, first + i - back) * values[i - back];
+            }
+            sum += left * row;
+        }
+        sum
+    }
+
+    /// Solves `A x = right` by Cholesky's method; none where the matrix is not positive definite.
+    fn solve(mut self, mut right: Vec<f64>) -> Option<Vec<f64>> {
+        let size = self.size();
+        for row in 0..size {
+            let first = row.saturating_sub(BANDWIDTH);
+            for column in first..=row {
+                let mut value = self.get(row, column);
+                for inner in first.max(column.saturating_sub(BANDWIDTH))..column {
+                    value -= self.get(row, inner) * self.get(column, inner);
                 }
-                line
-            })
-            .collect();
-        (values, gauss(matrix))
-    }
-
-    fn gauss(mut matrix: Vec<Vec<f64>>) -> Vec<f64> {
-        let size = matrix.len();
-        for column in 0..size {
-            let pivot = (column..size)
-                .max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()))
-                .expect("a row");
-            matrix.swap(column, pivot);
-            for row in 0..size {
-                if row != column {
-                    let factor = matrix[row][column] / matrix[column][column];
-                    let eliminated = matrix[column].clone();
-                    for (entry, eliminated) in matrix[row].iter_mut().zip(eliminated) {
-                        *entry -= factor * eliminated;
-                    }
-                }
+                *self.entry(row, column) = if column < row {
+                    value / self.get(column, column)
+                } else if value > 0.0 {
+                    value.sqrt()
+                } else {
+                    return None;
+                };
             }
         }
-        (0..size).map(|row| matrix[row][size] / matrix[row][row]).collect()
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-        #[test]
-        fn the_banded_solution_is_the_dense_one(
-            steps in prop::collection::vec((1u32..9, 20.0..600.0f64), 5..120),
-            knots in 4usize..40,
-            rho in -1.0..4.0f64,
-        ) {
-            let mut x = 0;
-            let points: Vec<_> = steps.iter().map(|&(step, y)| { x += step; (f64::from(x), y) }).collect();
-            let (dense, banded) = (Dense::fit(&points, knots, rho), Spline::fit(&points, knots, rho).expect("a fit"));
-            let mut x = points[0].0;
-            while x <= points[points.len() - 1].0 {
-                let (expected, found) = (dense.value(x), banded.value(x));
-                prop_assert!((expected - found).abs() < 1e-5 * expected.abs().max(1.0), "{found} for {expected} at {x}");
-                x += 0.7;
+        for row in 0..size {
+            for column in row.saturating_sub(BANDWIDTH)..row {
+                right[row] -= self.get(row, column) * right[column];
             }
+            right[row] /= self.get(row, row);
         }
-
-        #[test]
-        fn a_line_is_fitted_exactly_and_goes_on_outside(
-            start in 1u32..100, count in 5u32..300, slope in -5.0..5.0f64, knots in 5usize..30,
-        ) {
-            let line = |x: f64| 40.0 + slope * x;
-            let points: Vec<_> = (start..start + count).map(|x| (f64::from(x), line(f64::from(x)))).collect();
-            let spline = Spline::fit(&points, knots, 2.0).expect("a fit");
-            for x in [-100.0, 0.0, f64::from(start), f64::from(start) + 1.3, f64::from(start + count), 5000.0] {
-                prop_assert!((spline.value(x) - line(x)).abs() < 1e-3, "{} for {} at {x}", spline.value(x), line(x));
+        for row in (0..size).rev() {
+            for below in row + 1..size.min(row + BANDWIDTH + 1) {
+                right[row] -= self.get(below, row) * right[below];
             }
+            right[row] /= self.get(row, row);
         }
+        right.iter().all(|value| value.is_finite()).then_some(right)
     }
+}
 
-    #[test]
-    fn points_of_one_x_have_no_curve() {
-        assert!(Spline::fit(&[(5.0, 40.0)], 5, 2.0).is_none());
-        assert!(Spline::fit(&[], 5, 2.0).is_none());
+/// Solves a tridiagonal system in place by elimination: row `i` reads `lower[i] x[i-1] + diagonal[i] x[i] + upper[i]
+/// x[i+1] = right[i]`. Sound where the diagonal dominates, as it does for splines.
+pub(super) fn solve_tridiagonal(lower: &[f64], diagonal: &mut [f64], upper: &[f64], right: &mut [f64]) {
+    for row in 1..right.len() {
+        let factor = lower[row] / diagonal[row - 1];
+        diagonal[row] -= factor * upper[row - 1];
+        right[row] -= factor * right[row - 1];
     }
-
-    #[test]
-    fn outside_the_data_the_curve_goes_on_along_its_tangents() {
-        let points: Vec<_> = (10..200).map(|w| (f64::from(w), 30.0 + f64::from(w * w) / 100.0)).collect();
-        let spline = Spline::fit(&points, 13, 2.0).expect("a fit");
-        for (inner, outer, step) in [(10.01, 9.0, -1.0), (198.99, 200.0, 1.0)] {
-            let end = if step < 0.0 { 10.0 } else { 199.0 };
-            let tangent = (spline.value(end) - spline.value(inner)) / (end - inner);
-            let beyond = spline.value(outer + step) - spline.value(outer);
-            assert!((beyond - tangent * step).abs() < 1e-2, "{beyond} for {}", tangent * step);
+    for row in (0..right.len()).rev() {
+        if row + 1 < right.len() {
+            right[row] -= upper[row] * right[row + 1];
         }
+        right[row] /= diagonal[row];
     }
 }

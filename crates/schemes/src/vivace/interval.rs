@@ -1,5 +1,9 @@
 //! Monitor intervals: the rates that are being tried, and what became of the packets of each.
 
+#[cfg(test)]
+mod tests;
+
+use super::settings::{Profile, Settings, Utility};
 use cellcc_control::{Ack, Packet, Sent, Tag};
 use cellcc_units::{Bytes, Span, Time};
 
@@ -182,19 +186,154 @@ impl Regression {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+// What an interval was worth: its rate, less what was lost and what came later.
 
-    #[test]
-    fn the_slope_is_that_of_the_line_and_zero_where_there_is_none() {
-        let mut line = Regression::default();
-        assert_eq!(line.slope(), 0.0);
-        line.add(0.1, 0.05);
-        assert_eq!(line.slope(), 0.0);
-        for (x, noise) in [(0.2, 0.001), (0.3, -0.001), (0.4, -0.001), (0.5, 0.001)] {
-            line.add(x, 0.02 + 0.3 * x + noise);
+/// Paper, utility function: the exponent of the rate (t).
+const EXPONENT: f64 = 0.9;
+/// Paper, utility function: the weight of the RTT's slope (b).
+const LATENCY_WEIGHT: f64 = 900.0;
+/// Paper, utility function: the weight of the share that is lost (c).
+const LOSS_WEIGHT: f64 = 11.35;
+/// Paper; WebRTC's port has the same: slopes below this are noise.
+const NOISE: f64 = 0.01;
+/// PCC-Uspace, branch NSDI-2018: the weight of the RTT's slope.
+const NSDI2018_LATENCY_WEIGHT: f64 = 11_330.0;
+/// PCC-Uspace, branch NSDI-2018: slopes count in even hundredths, cut towards zero.
+const NSDI2018_SLOPE_STEP: f64 = 0.02;
+/// PCC-Uspace, branch NSDI-2018: the weight of a loss of up to `NSDI2018_TOLERATED_LOSS`.
+const NSDI2018_LOW_LOSS_WEIGHT: f64 = 1.0;
+/// PCC-Uspace, branch NSDI-2018.
+const NSDI2018_TOLERATED_LOSS: f64 = 0.03;
+
+impl Settings {
+    /// The utility of an interval.
+    pub(super) fn utility(&self, outcome: &Outcome) -> f64 {
+        let &Outcome { rate, loss_rate, rtt_gradient } = outcome;
+        let rising = match self.profile {
+            _ if self.utility == Utility::Loss => 0.0,
+            Profile::Paper if rtt_gradient.abs() < NOISE => 0.0,
+            Profile::Paper => LATENCY_WEIGHT * rtt_gradient.max(0.0),
+            Profile::Nsdi2018 => {
+                let steps = (rtt_gradient / NSDI2018_SLOPE_STEP).trunc();
+                NSDI2018_LATENCY_WEIGHT * steps * NSDI2018_SLOPE_STEP
+            }
+        };
+        let loss_weight = match self.profile {
+            Profile::Nsdi2018 if loss_rate <= NSDI2018_TOLERATED_LOSS => NSDI2018_LOW_LOSS_WEIGHT,
+            _ => LOSS_WEIGHT,
+        };
+        libm::pow(rate, EXPONENT) - rate * rising - loss_weight * rate * loss_rate
+    }
+}
+
+// From the gradient of the utility to a change of the rate.
+
+/// Paper, rate control; WebRTC's port has the same: Mbit/s by which a gradient of one changes the rate (theta 0).
+const CONVERSION: f64 = 1.0;
+/// Paper, rate control; WebRTC's port has the same: the first step's largest share of the rate (omega 0).
+const FIRST_BOUNDARY: f64 = 0.05;
+/// Paper, rate control; WebRTC's port has the same: by how much that share grows with each step that it cut (delta).
+const BOUNDARY_STEP: f64 = 0.1;
+/// PCC-Uspace, `kMaximumProportionalChangeStepSize`: the same in the authors' program.
+const NSDI2018_BOUNDARY_STEP: f64 = 0.06;
+/// PCC-Uspace, branch NSDI-2018: the smallest change, in Mbit/s.
+const NSDI2018_MIN_CHANGE: f64 = 0.5;
+
+/// The gradient at the middle of pairs of rates, each of a larger and a smaller one, with their utilities; none where pairs
+/// contradict each other.
+pub(super) fn gradient(utilities: &[(f64, f64)]) -> Option<f64> {
+    let gradients = utilities.chunks_exact(2).map(|pair| {
+        let [(rate, utility), (other_rate, other_utility)] = [pair[0], pair[1]];
+        (utility - other_utility) / (rate - other_rate)
+    });
+    let gradients: Vec<f64> = gradients.filter(|gradient| gradient.is_finite()).collect();
+    let (&first, others) = gradients.split_first()?;
+    let agree = others.iter().all(|other| (*other > 0.0) == (first > 0.0));
+    agree.then(|| gradients.iter().sum::<f64>() / gradients.len() as f64)
+}
+
+/// The steps so far, as far as they decide on the size of the next.
+#[derive(Debug)]
+pub(super) struct Steps {
+    profile: Profile,
+    rises: bool,
+    /// Steps in the present direction; none before the first, and after a gradient of zero.
+    count: u32,
+    /// By how many steps of the boundary it has grown.
+    widened: u32,
+}
+
+impl Steps {
+    pub(super) fn new(profile: Profile) -> Self {
+        Self { profile, rises: true, count: 0, widened: 0 }
+    }
+
+    /// Steps in the present direction.
+    pub(super) fn in_one_direction(&self) -> u32 {
+        self.count
+    }
+
+    /// By how many Mbit/s `rate` changes.
+    pub(super) fn change(&mut self, gradient: f64, rate: f64) -> f64 {
+        if gradient == 0.0 || (gradient > 0.0) != self.rises {
+            (self.rises, self.count, self.widened) = (gradient > 0.0, 0, 0);
         }
-        assert!((line.slope() - 0.3).abs() < 0.01, "{}", line.slope());
+        if gradient == 0.0 {
+            return 0.0;
+        }
+        self.count = self.count.saturating_add(1);
+        let amplifier = match self.profile {
+            Profile::Paper => amplifier(self.count),
+            Profile::Nsdi2018 => nsdi2018_amplifier(self.count),
+        };
+        let change = self.bound(amplifier * CONVERSION * gradient.abs(), rate);
+        let change = match self.profile {
+            Profile::Paper => change,
+            Profile::Nsdi2018 => change.max(NSDI2018_MIN_CHANGE),
+        };
+        if self.rises { change } else { -change }
+    }
+
+    /// Cuts a change to the boundary, which widens then; otherwise it narrows.
+    fn bound(&mut self, change: f64, rate: f64) -> f64 {
+        let boundary = self.boundary() * rate;
+        if change > boundary {
+            self.widened = self.widened.saturating_add(1);
+            return boundary;
+        }
+        match self.profile {
+            Profile::Paper => {
+                // To the narrowest that leaves the change as it is.
+                let steps = ((change / rate - FIRST_BOUNDARY) / BOUNDARY_STEP).ceil().max(0.0);
+                self.widened = self.widened.min(steps as u32);
+            }
+            Profile::Nsdi2018 => self.widened = self.widened.saturating_sub(1),
+        }
+        change
+    }
+
+    fn boundary(&self) -> f64 {
+        let step = match self.profile {
+            Profile::Paper => BOUNDARY_STEP,
+            Profile::Nsdi2018 => NSDI2018_BOUNDARY_STEP,
+        };
+        FIRST_BOUNDARY + f64::from(self.widened) * step
+    }
+}
+
+/// Paper, the confidence amplifier: the factor of the `count`-th step in one direction.
+fn amplifier(count: u32) -> f64 {
+    let count = f64::from(count);
+    if count <= 3.0 { count } else { 2.0 * count - 3.0 }
+}
+
+/// PCC-Uspace, `pcc_vivace_rate_controller.cpp`: the same in the authors' program.
+fn nsdi2018_amplifier(count: u32) -> f64 {
+    let before = f64::from(count - 1);
+    match count - 1 {
+        0..3 => before + 1.0,
+        3..6 => 2.0 * before - 2.0,
+        6..9 => 4.0 * before - 14.0,
+        _ => 9.0 * before - 50.0,
     }
 }

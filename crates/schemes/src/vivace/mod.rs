@@ -42,20 +42,18 @@
 
 mod interval;
 mod settings;
-mod step;
 #[cfg(test)]
 mod tests;
-mod utility;
 
-pub(super) use settings::scheme;
-
-use cellcc_control::{Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, Sent, Tag};
+use cellcc_control::{
+    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
+};
 use cellcc_units::{Bytes, Rate, Span, Time};
-use interval::{Outcome, Trial};
+use interval::{Outcome, Steps, Trial};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use settings::{Profile, Settings};
-use step::Steps;
+use std::sync::Arc;
 
 /// PCC-Uspace, branch master: the RTT before it is known, so that a flow begins with the initial window in 100 ms.
 const NOMINAL_RTT: Span = Span::from_millis(100);
@@ -63,6 +61,27 @@ const NOMINAL_RTT: Span = Span::from_millis(100);
 const MIN_PACKETS_PER_RTT: u64 = 2;
 /// Rates' worth of an RTT that may be in flight.
 const WINDOW_GAIN: f64 = 2.0;
+
+/// What it shows.
+const SHOWS: [ShownValue; 3] = [
+    ShownValue::number("rate_mbit_s", "the rate that the trials are about"),
+    ShownValue::switch("probing", "slow start is over, and rates above and below are tried"),
+    ShownValue::number("steps", "steps of the rate in the present direction"),
+];
+
+pub(super) fn scheme() -> SchemeInfo {
+    SchemeInfo {
+        name: "vivace".into(),
+        summary: "PCC Vivace: tries 5 % more and less, and moves its rate to where the utility is higher"
+            .into(),
+        source: "Dong et al., NSDI 2018".into(),
+        parameters: settings::parameters(),
+        presets: Vec::new(),
+        shows: SHOWS.to_vec(),
+        needs: Needs::NOTHING,
+        build: Arc::new(|arguments, context| Box::new(Vivace::new(Settings::read(arguments), context))),
+    }
+}
 
 struct Vivace {
     settings: Settings,
@@ -173,7 +192,7 @@ impl Vivace {
             self.rate = (self.rate / 2.0).max(self.min_rate());
             return;
         }
-        if let Some(gradient) = step::gradient(utilities) {
+        if let Some(gradient) = interval::gradient(utilities) {
             let change = self.steps.change(gradient, self.rate);
             self.rate = (self.rate + change).max(self.min_rate()).min(self.max_rate());
         }

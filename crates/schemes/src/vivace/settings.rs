@@ -1,8 +1,6 @@
 //! What can be set in Vivace, its profiles, and where the values come from.
 
-use super::Vivace;
-use cellcc_control::{Arguments, Needs, Parameter, SchemeInfo, ShownValue, kind};
-use std::sync::Arc;
+use cellcc_control::{Arguments, Parameter, ParameterInfo, kind};
 
 /// Paper, rate control; WebRTC's port has the same: by which share of the rate more and less is tried (epsilon).
 const EPSILON: f64 = 0.05;
@@ -35,25 +33,8 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "docs/algorithms/vivace.md",
 );
 
-/// What it shows.
-const SHOWS: [ShownValue; 3] = [
-    ShownValue::number("rate_mbit_s", "the rate that the trials are about"),
-    ShownValue::switch("probing", "slow start is over, and rates above and below are tried"),
-    ShownValue::number("steps", "steps of the rate in the present direction"),
-];
-
-pub(in super::super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "vivace".into(),
-        summary: "PCC Vivace: tries 5 % more and less, and moves its rate to where the utility is higher"
-            .into(),
-        source: "Dong et al., NSDI 2018".into(),
-        parameters: vec![UTILITY.into(), PROFILE.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Vivace::new(Settings::read(arguments), context))),
-    }
+pub(super) fn parameters() -> Vec<ParameterInfo> {
+    vec![UTILITY.into(), PROFILE.into()]
 }
 
 /// What costs utility besides loss.

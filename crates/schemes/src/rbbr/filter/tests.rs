@@ -1,8 +1,7 @@
 //! What the filters make of channels whose true rate is known: a rate that walks at random (variance `process` per
 //! sample), seen through noise (variance `noise`), around 1000.
 
-use super::kalman_literal::KalmanLiteral;
-use super::{Filter, RateFilter};
+use super::{Filter, KalmanLiteral, RateFilter};
 use rand::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;

@@ -221,3 +221,62 @@ proptest! {
         }
     }
 }
+
+/// The rates (Mbit/s) of the samples that packets at these times (in ms) give.
+fn rates(interval_ms: u64, arrivals_ms: impl IntoIterator<Item = u64>) -> Vec<f64> {
+    let mut sampling = Sampling::new(Span::from_millis(interval_ms));
+    arrivals_ms
+        .into_iter()
+        .filter_map(|ms| sampling.on_packet(Time::ZERO + Span::from_millis(ms), PACKET, 0))
+        .map(|sample| sample.rate.as_mbit_per_sec())
+        .collect()
+}
+
+#[test]
+fn one_packet_a_millisecond_is_12_mbit_per_second() {
+    assert_eq!(rates(10, 0..=30), [12.0, 12.0, 12.0]);
+}
+
+#[test]
+fn the_time_that_passed_counts_and_not_the_nominal_interval() {
+    // Eight packets at once every 16 ms: 6 Mbit/s, whatever the interval.
+    let bursts = (0..=40).map(|packet| packet / 8 * 16);
+    let rates = rates(10, bursts);
+    assert_eq!(rates, [6.0; 5]);
+}
+
+#[test]
+fn a_slow_link_gets_longer_intervals_and_an_answer_within_100_ms() {
+    // A packet per 5 ms: four of them take 20 ms. A packet per 60 ms: two of them take more than 100 ms.
+    assert_eq!(rates(10, (0..=8).map(|packet| packet * 5)), [2.4, 2.4]);
+    assert_eq!(rates(10, (0..=4).map(|packet| packet * 60)), [0.2, 0.2]);
+}
+
+#[test]
+fn a_discarded_interval_leaves_no_trace() {
+    let mut sampling = Sampling::new(Span::from_millis(10));
+    let at = |ms| Time::ZERO + Span::from_millis(ms);
+    for ms in 0..9 {
+        assert!(sampling.on_packet(at(ms), PACKET, 0).is_none());
+    }
+    sampling.discard();
+    // After a silence that would have spoiled it.
+    let samples: Vec<_> = (500..=510).filter_map(|ms| sampling.on_packet(at(ms), PACKET, 0)).collect();
+    assert_eq!(samples.len(), 1);
+    assert_eq!(samples[0].rate.as_mbit_per_sec(), 12.0);
+}
+
+#[test]
+fn a_burst_is_what_exceeds_the_estimate_and_is_forgotten_within_two_slots() {
+    let mut burst = Burst::default();
+    let span = Span::from_millis(10);
+    let at = |ms| Time::ZERO + Span::from_millis(ms);
+    burst.on_sample(at(10), 3_000_000.0, span, 1_000_000.0);
+    assert_eq!(burst.bytes(), Bytes::new(20_000));
+    for ms in (20..=600).step_by(10) {
+        burst.on_sample(at(ms), 1_000_000.0, span, 1_000_000.0);
+        assert!(ms > 320 || burst.bytes() == Bytes::new(20_000), "at {ms} ms");
+    }
+    burst.on_sample(at(630), 1_000_000.0, span, 1_000_000.0);
+    assert_eq!(burst.bytes(), Bytes::ZERO);
+}
