@@ -28,7 +28,7 @@ impl Mailbox {
             steering: None,
             begins: None,
             next_decision: Time::ZERO,
-            meter: Meter::new(kind),
+            meter: kind.meter(),
             window: Bytes::ZERO,
         }))
     }
@@ -68,9 +68,9 @@ const DECIDES_AFTER: Span = Span::from_nanos(1);
 
 impl External {
     pub(crate) fn new(kind: AgentKind, mailbox: Arc<Mailbox>, context: &Context) -> Self {
-        let sender = Sender::new(kind, context);
+        let sender = kind.sender(context);
         let timer = Time::ZERO + DECIDES_AFTER;
-        Self { kind, mailbox, sender, meter: Meter::new(kind), sent: Bytes::ZERO, timer }
+        Self { kind, mailbox, sender, meter: kind.meter(), sent: Bytes::ZERO, timer }
     }
 
     /// With the first event of an interval.
@@ -84,7 +84,7 @@ impl External {
 
 impl Controller for External {
     fn hears_departures(&self) -> bool {
-        self.kind == AgentKind::Indigo
+        self.kind.hears_departures()
     }
 
     fn on_sent(&mut self, sent: &Sent) -> Tag {

@@ -1,7 +1,6 @@
 //! Episodes of agents in the simulator, stepped together.
 
 mod external;
-mod reward;
 
 use crate::error::{InputError, input, of_request};
 use crate::options;
@@ -18,7 +17,6 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use reward::reward;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The scheme of a flow that an agent steers.
@@ -75,7 +73,7 @@ impl Episode {
             self.delivered_packets += interval.delivered_packets;
             learner.agent.observe(&interval);
             observation.copy_from_slice(learner.agent.observation());
-            *rewarded = reward(self.kind, &learner.agent, &interval, carried);
+            *rewarded = learner.agent.reward(&interval, carried);
             learner.last = interval;
         }
         Ok(self.run.is_over())

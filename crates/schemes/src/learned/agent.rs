@@ -1,12 +1,12 @@
 //! What an agent observes and does: the sets of published agents, and a plain one. The environments of the Python package and
 //! the schemes of this folder have the same.
 
-use super::meter::Interval;
-use super::steering::{MAX_CWND, MIN_CWND, Steering};
-use cellcc_units::{Bytes, Rate, Span};
+use super::sender::{Interval, MAX_CWND, MIN_CWND, Measures, Meter, Sender, Steering, ratio};
+use cellcc_control::Context;
+use cellcc_units::{Bytes, Rate};
 use std::str::FromStr;
 
-/// Whose observations and actions they are.
+/// Whose observations and actions they are. A further kind is one row of [`AGENTS`] with its functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentKind {
     /// Ours: what an interval showed, the window halved to doubled.
@@ -21,81 +21,124 @@ pub enum AgentKind {
     Indigo,
 }
 
+/// What a kind of agent observes, does and is rewarded for: a row of [`AGENTS`].
+struct Rules {
+    kind: AgentKind,
+    name: &'static str,
+    /// Numbers that an interval gives, and intervals that an observation holds.
+    shape: (usize, usize),
+    /// Numbers that its network gives: an action, or a score for each of its actions.
+    outputs: usize,
+    /// The authors' programs decide when an acknowledgement has come. The others, trained in our environments, do not wait.
+    waits_for_acks: bool,
+    measures: Measures,
+    /// Its actions multiply CUBIC's window.
+    steers_cubic: bool,
+    /// The speed of an interval, of which the agent keeps the largest.
+    speed_bytes_per_s: fn(&Interval) -> f64,
+    observe: fn(&mut Agent, &Interval),
+    act: fn(&mut Agent, f64) -> Steering,
+    /// For an interval in which the link could carry so many bytes.
+    reward: fn(&Agent, &Interval, f64) -> f64,
+}
+
+const PLAIN: Rules = Rules {
+    kind: AgentKind::Plain,
+    name: "plain",
+    shape: (6, 1),
+    outputs: 1,
+    waits_for_acks: false,
+    measures: Measures::Counts,
+    steers_cubic: false,
+    speed_bytes_per_s: Interval::throughput_bytes_per_s,
+    observe: observe_plain,
+    act: scale_window,
+    reward: reward_plain,
+};
+
+/// The agents, in the order in which they are listed. A row states what differs from [`PLAIN`].
+static AGENTS: [Rules; 5] = [
+    PLAIN,
+    Rules { kind: AgentKind::Bounded, name: "bounded", shape: (6, 4), observe: observe_bounded, ..PLAIN },
+    Rules {
+        kind: AgentKind::Orca,
+        name: "orca",
+        shape: (7, 10),
+        waits_for_acks: true,
+        measures: Measures::Rates,
+        steers_cubic: true,
+        speed_bytes_per_s: |interval| interval.rate_mean_bytes_per_s.unwrap_or(0.0),
+        observe: observe_orca,
+        act: act_orca,
+        reward: reward_orca,
+        ..PLAIN
+    },
+    Rules {
+        kind: AgentKind::Aurora,
+        name: "aurora",
+        shape: (3, 10),
+        observe: observe_aurora,
+        act: act_aurora,
+        reward: reward_aurora,
+        ..PLAIN
+    },
+    Rules {
+        kind: AgentKind::Indigo,
+        name: "indigo",
+        shape: (4 + INDIGO_ACTIONS.len(), 1),
+        outputs: INDIGO_ACTIONS.len(),
+        waits_for_acks: true,
+        measures: Measures::Averages,
+        observe: observe_indigo,
+        act: act_indigo,
+        ..PLAIN
+    },
+];
+
 impl FromStr for AgentKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "plain" => Ok(Self::Plain),
-            "bounded" => Ok(Self::Bounded),
-            "orca" => Ok(Self::Orca),
-            "aurora" => Ok(Self::Aurora),
-            "indigo" => Ok(Self::Indigo),
-            _ => Err(format!("there is no {text:?}; there are plain, bounded, orca, aurora and indigo")),
-        }
+        AGENTS.iter().find(|rules| rules.name == text).map(|rules| rules.kind).ok_or_else(|| {
+            let [others @ .., last] = AGENTS.each_ref().map(|rules| rules.name);
+            format!("there is no {text:?}; there are {} and {last}", others.join(", "))
+        })
     }
 }
 
 impl AgentKind {
+    fn rules(self) -> &'static Rules {
+        AGENTS.iter().find(|rules| rules.kind == self).expect("a row of each kind")
+    }
+
     /// How many numbers an interval gives, and how many intervals an observation holds.
     pub fn shape(self) -> (usize, usize) {
-        match self {
-            Self::Plain => (6, 1),
-            Self::Bounded => (6, 4),
-            Self::Orca => (7, 10),
-            Self::Aurora => (3, 10),
-            Self::Indigo => (4 + INDIGO_ACTIONS.len(), 1),
-        }
+        self.rules().shape
     }
 
     /// How many numbers its network gives: an action, or a score for each of its actions.
     pub(super) fn outputs(self) -> usize {
-        if self == Self::Indigo { INDIGO_ACTIONS.len() } else { 1 }
+        self.rules().outputs
     }
 
-    /// The authors' programs decide when an acknowledgement has come. The others, trained in our environments, do not wait.
+    /// It decides only when an acknowledgement has come.
     pub(super) fn waits_for_acks(self) -> bool {
-        matches!(self, Self::Orca | Self::Indigo)
+        self.rules().waits_for_acks
     }
-}
 
-/// How long an interval between two decisions is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Decides {
-    /// So long.
-    After(Span),
-    /// So many minimum round-trip times.
-    AfterRtts(f64),
-}
-
-/// No interval is shorter: the grain of traces.
-const SHORTEST: Span = Span::from_millis(1);
-
-impl Decides {
-    /// The interval, where the least RTT so far is this.
-    pub fn interval(self, min_rtt: Span) -> Span {
-        match self {
-            Self::After(span) => span,
-            Self::AfterRtts(count) => min_rtt.mul_f64(count).max(SHORTEST),
-        }
+    /// It observes the bytes that had left before each packet: the packet's tag.
+    pub fn hears_departures(self) -> bool {
+        self.rules().measures == Measures::Averages
     }
-}
 
-impl FromStr for Decides {
-    type Err = String;
+    /// Counts what an agent of this kind observes.
+    pub fn meter(self) -> Meter {
+        Meter::new(self.rules().measures)
+    }
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(count) = text.strip_suffix("rtt") {
-            let count: Option<f64> = count.trim().parse().ok().filter(|count| (0.1..=100.0).contains(count));
-            return count.map(Self::AfterRtts).ok_or_else(|| {
-                format!("{text:?}: write a time such as 20ms, or round-trip times from 0.1rtt to 100rtt")
-            });
-        }
-        let span: Span = text.parse().map_err(|error| format!("{error}"))?;
-        if (SHORTEST..=Span::from_secs(60)).contains(&span) {
-            return Ok(Self::After(span));
-        }
-        Err(format!("{text:?} is out of range; write 1ms to 60s, such as 20ms"))
+    /// The sender that an agent of this kind steers, at the beginning of a flow.
+    pub fn sender(self, context: &Context) -> Sender {
+        Sender::new(self.rules().steers_cubic, context)
     }
 }
 
@@ -151,158 +194,42 @@ impl Agent {
         &self.observation
     }
 
-    /// What its interval brought at most.
-    pub fn peak_bytes_per_s(&self) -> f64 {
-        self.peak_bytes_per_s
-    }
-
     /// The action that a network's numbers mean; `None` where one of them is no finite number.
     pub(super) fn choose(&self, outputs: &[f32]) -> Option<f64> {
         if outputs.iter().any(|output| !output.is_finite()) {
             return None;
         }
-        match self.kind {
-            AgentKind::Indigo => {
-                // The first of equals, as argmax has it.
-                let best =
-                    (1..outputs.len()).fold(0, |best, i| if outputs[i] > outputs[best] { i } else { best });
-                Some(best as f64)
-            }
-            _ => outputs.first().copied().map(f64::from),
+        if self.kind.rules().outputs == 1 {
+            return outputs.first().copied().map(f64::from);
         }
+        // The first of equals, as argmax has it.
+        let best = (1..outputs.len()).fold(0, |best, i| if outputs[i] > outputs[best] { i } else { best });
+        Some(best as f64)
     }
 
     /// What this action asks of the sender.
     pub fn act(&mut self, action: f64) -> Steering {
-        let action = if action.is_finite() { action } else { 0.0 };
-        let least = if self.kind == AgentKind::Indigo { INDIGO_MIN_CWND } else { MIN_CWND };
-        // Indigo itself has no largest window.
-        let window = |packets: f64| packets.clamp(least, MAX_CWND) * self.packet_bytes;
-        match self.kind {
-            AgentKind::Plain | AgentKind::Bounded => {
-                self.window_bytes =
-                    window(self.window_bytes / self.packet_bytes * libm::exp2(action.clamp(-1.0, 1.0)));
-                Steering::Window(Bytes::new(self.window_bytes as u64))
-            }
-            AgentKind::Indigo => {
-                self.last_action = (action.max(0.0) as usize).min(INDIGO_ACTIONS.len() - 1);
-                let change = INDIGO_ACTIONS[self.last_action];
-                self.window_bytes = window(change(self.window_bytes / self.packet_bytes));
-                // A packet leaves while fewer than the window, which has a fraction, are under way.
-                let packets = (self.window_bytes / self.packet_bytes).ceil();
-                Steering::Window(Bytes::new((packets * self.packet_bytes) as u64))
-            }
-            AgentKind::Orca => {
-                // The code hands over whole per cent.
-                Steering::CubicTimes((libm::pow(4.0, action.clamp(-1.0, 1.0)) * 100.0).floor() / 100.0)
-            }
-            AgentKind::Aurora => {
-                let step = AURORA_STEP * action;
-                let (least, most) = RATE_PACKETS_PER_S;
-                self.rate_bytes_per_s = match step >= 0.0 {
-                    true => self.rate_bytes_per_s * (1.0 + step),
-                    false => self.rate_bytes_per_s / (1.0 - step),
-                }
-                .clamp(least * self.packet_bytes, most * self.packet_bytes);
-                Steering::Rate(Rate::from_bytes_per_sec(self.rate_bytes_per_s as u64))
-            }
-        }
+        (self.kind.rules().act)(self, if action.is_finite() { action } else { 0.0 })
     }
 
     /// Takes in what an interval showed.
     pub fn observe(&mut self, interval: &Interval) {
-        let fastest = match self.kind {
-            AgentKind::Orca => interval.rate_mean_bytes_per_s.unwrap_or(0.0),
-            _ => interval.throughput_bytes_per_s(),
-        };
-        self.peak_bytes_per_s = self.peak_bytes_per_s.max(fastest);
+        self.peak_bytes_per_s = self.peak_bytes_per_s.max((self.kind.rules().speed_bytes_per_s)(interval));
         if let Some(rtt) = interval.rtt_mean_s {
             self.min_rtt_mean_s = self.min_rtt_mean_s.min(rtt);
         }
-        match self.kind {
-            AgentKind::Plain => self.observe_plain(interval),
-            AgentKind::Bounded => self.observe_bounded(interval),
-            AgentKind::Orca => self.observe_orca(interval),
-            AgentKind::Aurora => self.observe_aurora(interval),
-            AgentKind::Indigo => self.observe_indigo(interval),
-        }
+        (self.kind.rules().observe)(self, interval);
     }
 
-    fn observe_plain(&mut self, interval: &Interval) {
-        let bdp = self.peak_bytes_per_s * interval.min_rtt_s;
-        let features = [
-            ratio(interval.throughput_bytes_per_s(), self.peak_bytes_per_s),
-            ratio(ratio(interval.sent_bytes as f64, interval.length_s), self.peak_bytes_per_s),
-            interval.loss_ratio(),
-            interval.queueing_rtts(),
-            ratio(interval.rtt_change_s, interval.length_s),
-            ratio(interval.window_bytes as f64, bdp),
-        ];
-        self.push(&features);
+    /// What an interval that the agent has observed is rewarded with, where the link could carry `capacity_bytes` in it: as the
+    /// published environments reward it; ours, and Indigo, which learns from an oracle, for use less delay less loss.
+    pub fn reward(&self, interval: &Interval, capacity_bytes: f64) -> f64 {
+        (self.kind.rules().reward)(self, interval, capacity_bytes)
     }
 
-    /// Where nothing was acknowledged, delay and window are as they were.
-    fn observe_bounded(&mut self, interval: &Interval) {
-        let (sent, delivered) = (interval.sent_bytes as f64, interval.delivered_bytes as f64);
-        let [.., queueing, _, window] = self.observation[..] else { unreachable!("six numbers an interval") };
-        let (queueing, window) = match delivered > 0.0 {
-            true => {
-                let queueing_rtts = interval.queueing_rtts();
-                let bdp = interval.throughput_bytes_per_s() * interval.min_rtt_s;
-                let windows = ratio(interval.window_bytes as f64, bdp);
-                (queueing_rtts / (1.0 + queueing_rtts), libm::log2(windows) / LARGEST_LOG_WINDOW)
-            }
-            false => (f64::from(queueing), f64::from(window)),
-        };
-        let features = [
-            ratio(interval.throughput_bytes_per_s(), self.peak_bytes_per_s),
-            ratio(delivered, sent + delivered),
-            interval.loss_ratio(),
-            queueing,
-            ratio(interval.rtt_change_s, interval.length_s).clamp(-1.0, 1.0),
-            window.clamp(-1.0, 1.0),
-        ];
-        self.push(&features);
-    }
-
-    fn observe_orca(&mut self, interval: &Interval) {
-        let peak = self.peak_bytes_per_s;
-        let paced_bytes = interval.window_bytes.max(interval.inflight_bytes) as f64 * MTU_PER_PAYLOAD;
-        let samples = interval.delivered_packets as f64 / PACKETS_PER_SAMPLE;
-        let features = [
-            ratio(interval.rate_mean_bytes_per_s.unwrap_or(0.0), peak),
-            ratio(ratio(paced_bytes, interval.smoothed_rtt_s), peak).min(10.0),
-            5.0 * ratio(ratio(interval.lost_bytes as f64, interval.length_s), peak),
-            ratio(samples, interval.window_bytes as f64 / self.packet_bytes),
-            interval.length_s,
-            ratio(interval.min_rtt_s, interval.smoothed_rtt_s),
-            interval.orca_delay(),
-        ];
-        self.push(&features);
-    }
-
-    fn observe_aurora(&mut self, interval: &Interval) {
-        let latency_ratio = interval.rtt_mean_s.map_or(1.0, |rtt| ratio(rtt, self.min_rtt_mean_s));
-        // PCC-RL: below a thousandth of what was sent, the ratio says nothing.
-        let send_ratio = match interval.delivered_bytes as f64 / interval.sent_bytes.max(1) as f64 {
-            share if share < 1e-3 => 1.0,
-            share => 1.0 / share,
-        };
-        self.push(&[ratio(interval.rtt_change_s, interval.length_s), latency_ratio, send_ratio]);
-    }
-
-    fn observe_indigo(&mut self, interval: &Interval) {
-        let [delay_ms, delivered_mbit_s, sent_mbit_s] = interval.averages;
-        let mut features = [0.0; 4 + INDIGO_ACTIONS.len()];
-        // The scales of its code (helpers.py, `normalize`), which bring each near one.
-        features[..4].copy_from_slice(&[
-            delay_ms / 200.0,
-            delivered_mbit_s / 200.0,
-            sent_mbit_s / 200.0,
-            self.window_bytes / self.packet_bytes / 5000.0,
-        ]);
-        features[4 + self.last_action] = 1.0;
-        self.push(&features);
+    /// The window of `packets`, within `least` and the largest, in bytes.
+    fn window(&self, packets: f64, least: f64) -> f64 {
+        packets.clamp(least, MAX_CWND) * self.packet_bytes
     }
 
     /// Appends the newest interval; the oldest goes.
@@ -315,7 +242,129 @@ impl Agent {
     }
 }
 
-/// Zero where there is nothing to divide by.
-pub(super) fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 && whole.is_finite() { part / whole } else { 0.0 }
+fn observe_plain(agent: &mut Agent, interval: &Interval) {
+    let bdp = agent.peak_bytes_per_s * interval.min_rtt_s;
+    let features = [
+        ratio(interval.throughput_bytes_per_s(), agent.peak_bytes_per_s),
+        ratio(ratio(interval.sent_bytes as f64, interval.length_s), agent.peak_bytes_per_s),
+        interval.loss_ratio(),
+        interval.queueing_rtts(),
+        ratio(interval.rtt_change_s, interval.length_s),
+        ratio(interval.window_bytes as f64, bdp),
+    ];
+    agent.push(&features);
+}
+
+fn scale_window(agent: &mut Agent, action: f64) -> Steering {
+    let packets = agent.window_bytes / agent.packet_bytes * libm::exp2(action.clamp(-1.0, 1.0));
+    agent.window_bytes = agent.window(packets, MIN_CWND);
+    Steering::Window(Bytes::new(agent.window_bytes as u64))
+}
+
+/// Use of the link, less the queueing delay in round-trip times (one at most), less the share of losses (our choice).
+fn reward_plain(_: &Agent, interval: &Interval, capacity_bytes: f64) -> f64 {
+    let utilisation = ratio(interval.delivered_bytes as f64, capacity_bytes).min(1.0);
+    utilisation - interval.queueing_rtts().min(1.0) - interval.loss_ratio()
+}
+
+/// Where nothing was acknowledged, delay and window are as they were.
+fn observe_bounded(agent: &mut Agent, interval: &Interval) {
+    let (sent, delivered) = (interval.sent_bytes as f64, interval.delivered_bytes as f64);
+    let [.., queueing, _, window] = agent.observation[..] else { unreachable!("six numbers an interval") };
+    let (queueing, window) = match delivered > 0.0 {
+        true => {
+            let queueing_rtts = interval.queueing_rtts();
+            let bdp = interval.throughput_bytes_per_s() * interval.min_rtt_s;
+            let windows = ratio(interval.window_bytes as f64, bdp);
+            (queueing_rtts / (1.0 + queueing_rtts), libm::log2(windows) / LARGEST_LOG_WINDOW)
+        }
+        false => (f64::from(queueing), f64::from(window)),
+    };
+    let features = [
+        ratio(interval.throughput_bytes_per_s(), agent.peak_bytes_per_s),
+        ratio(delivered, sent + delivered),
+        interval.loss_ratio(),
+        queueing,
+        ratio(interval.rtt_change_s, interval.length_s).clamp(-1.0, 1.0),
+        window.clamp(-1.0, 1.0),
+    ];
+    agent.push(&features);
+}
+
+fn observe_orca(agent: &mut Agent, interval: &Interval) {
+    let peak = agent.peak_bytes_per_s;
+    let paced_bytes = interval.window_bytes.max(interval.inflight_bytes) as f64 * MTU_PER_PAYLOAD;
+    let samples = interval.delivered_packets as f64 / PACKETS_PER_SAMPLE;
+    let features = [
+        ratio(interval.rate_mean_bytes_per_s.unwrap_or(0.0), peak),
+        ratio(ratio(paced_bytes, interval.smoothed_rtt_s), peak).min(10.0),
+        5.0 * ratio(ratio(interval.lost_bytes as f64, interval.length_s), peak),
+        ratio(samples, interval.window_bytes as f64 / agent.packet_bytes),
+        interval.length_s,
+        ratio(interval.min_rtt_s, interval.smoothed_rtt_s),
+        interval.orca_delay(),
+    ];
+    agent.push(&features);
+}
+
+/// The code hands over whole per cent.
+fn act_orca(_: &mut Agent, action: f64) -> Steering {
+    Steering::CubicTimes((libm::pow(4.0, action.clamp(-1.0, 1.0)) * 100.0).floor() / 100.0)
+}
+
+fn reward_orca(agent: &Agent, interval: &Interval, _: f64) -> f64 {
+    let throughput = interval.rate_mean_bytes_per_s.unwrap_or(0.0);
+    let good = throughput - 5.0 * (interval.lost_bytes as f64 / interval.length_s);
+    ratio(good, agent.peak_bytes_per_s) * interval.orca_delay()
+}
+
+fn observe_aurora(agent: &mut Agent, interval: &Interval) {
+    let latency_ratio = interval.rtt_mean_s.map_or(1.0, |rtt| ratio(rtt, agent.min_rtt_mean_s));
+    // PCC-RL: below a thousandth of what was sent, the ratio says nothing.
+    let send_ratio = match interval.delivered_bytes as f64 / interval.sent_bytes.max(1) as f64 {
+        share if share < 1e-3 => 1.0,
+        share => 1.0 / share,
+    };
+    agent.push(&[ratio(interval.rtt_change_s, interval.length_s), latency_ratio, send_ratio]);
+}
+
+fn act_aurora(agent: &mut Agent, action: f64) -> Steering {
+    let step = AURORA_STEP * action;
+    let (least, most) = RATE_PACKETS_PER_S;
+    agent.rate_bytes_per_s = match step >= 0.0 {
+        true => agent.rate_bytes_per_s * (1.0 + step),
+        false => agent.rate_bytes_per_s / (1.0 - step),
+    }
+    .clamp(least * agent.packet_bytes, most * agent.packet_bytes);
+    Steering::Rate(Rate::from_bytes_per_sec(agent.rate_bytes_per_s as u64))
+}
+
+fn reward_aurora(_: &Agent, interval: &Interval, _: f64) -> f64 {
+    let latency_s = interval.rtt_mean_s.unwrap_or(interval.smoothed_rtt_s);
+    let packets_per_s = interval.delivered_packets as f64 / interval.length_s;
+    0.001 * (10.0 * packets_per_s - 1e3 * latency_s - 2e3 * interval.loss_ratio())
+}
+
+fn observe_indigo(agent: &mut Agent, interval: &Interval) {
+    let [delay_ms, delivered_mbit_s, sent_mbit_s] = interval.averages;
+    let mut features = [0.0; 4 + INDIGO_ACTIONS.len()];
+    // The scales of its code (helpers.py, `normalize`), which bring each near one.
+    features[..4].copy_from_slice(&[
+        delay_ms / 200.0,
+        delivered_mbit_s / 200.0,
+        sent_mbit_s / 200.0,
+        agent.window_bytes / agent.packet_bytes / 5000.0,
+    ]);
+    features[4 + agent.last_action] = 1.0;
+    agent.push(&features);
+}
+
+fn act_indigo(agent: &mut Agent, action: f64) -> Steering {
+    agent.last_action = (action.max(0.0) as usize).min(INDIGO_ACTIONS.len() - 1);
+    let change = INDIGO_ACTIONS[agent.last_action];
+    // Indigo itself has no largest window.
+    agent.window_bytes = agent.window(change(agent.window_bytes / agent.packet_bytes), INDIGO_MIN_CWND);
+    // A packet leaves while fewer than the window, which has a fraction, are under way.
+    let packets = (agent.window_bytes / agent.packet_bytes).ceil();
+    Steering::Window(Bytes::new((packets * agent.packet_bytes) as u64))
 }

@@ -25,29 +25,25 @@
 //! - Indigo's window is bytes in flight, where its program counts the packets since the newest that was acknowledged.
 
 mod agent;
-mod card;
-mod meter;
 mod model;
 mod network;
-mod steering;
+mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use agent::{Agent, AgentKind, Decides};
-pub use meter::{Interval, Meter};
-pub use model::{LARGEST_MODEL, ReadModel};
-pub use steering::{Sender, Steering};
-
-use card::Card;
 use cellcc_control::{
     Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Rtt, Scheme, SchemeInfo, Sent,
     ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Span, Time};
-use model::{Model, ModelFile};
+use model::{Card, Model, ModelFile};
 use network::Memory;
+use sender::POLL;
 use std::sync::Arc;
-use steering::POLL;
+
+pub use agent::{Agent, AgentKind};
+pub use model::{Decides, LARGEST_MODEL, ReadModel};
+pub use sender::{Interval, Meter, Sender, Steering};
 
 /// What it shows.
 const SHOWS: [ShownValue; 3] = [
@@ -176,8 +172,8 @@ impl Learned {
         Self {
             memory: Memory::default(),
             agent: Agent::new(kind, context.packet, context.initial_window, Rtt::INITIAL.as_secs_f64()),
-            meter: Meter::new(kind),
-            sender: Sender::new(kind, context),
+            meter: kind.meter(),
+            sender: kind.sender(context),
             sent: Bytes::ZERO,
             due: None,
             action: 0.0,
