@@ -6,7 +6,6 @@
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.
 
-mod bounds;
 mod bytes;
 mod ecn;
 pub mod input;
@@ -16,11 +15,9 @@ mod printable;
 mod queue;
 mod rate;
 mod ratio;
-mod suggestion;
 mod text;
 mod time;
 
-pub use bounds::{DEEPEST, MOST_BYTES, MOST_TERMS};
 pub use bytes::Bytes;
 pub use ecn::Ecn;
 pub use parts::{NotZero, Parts, name_and_parts};
@@ -28,6 +25,8 @@ pub use printable::{printable, printable_lines};
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;
-pub use suggestion::instead;
-pub use text::{ParseError, deserialize_text, split_number, split_outside_parentheses};
+pub use text::{
+    DEEPEST, MOST_BYTES, MOST_TERMS, ParseError, deserialize_text, instead, split_number,
+    split_outside_parentheses,
+};
 pub use time::{Span, Time};
