@@ -2,12 +2,13 @@
 
 use crate::Rtt;
 use crate::arrival_report::ArrivalReport;
+use crate::info::SWITCH;
 use crate::message::{Feedback, Signal, Verdict};
-use crate::shown::SWITCH;
 use cellcc_assist::Advice;
-pub use cellcc_units::Ecn;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
+
+pub use cellcc_units::Ecn;
 
 /// One congestion control algorithm: events in, [`Limits`] out. It has no clock, no I/O and no randomness but the
 /// seed it was built with, so the same events give the same decisions on every machine and in every driver.

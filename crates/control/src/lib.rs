@@ -27,7 +27,6 @@ mod flow;
 pub mod growth;
 mod guard;
 mod info;
-mod inner;
 pub mod kind;
 mod message;
 mod observed;
@@ -36,7 +35,6 @@ mod parameter;
 mod receiver;
 mod registry;
 mod rtt;
-mod shown;
 
 pub use arrival_report::{ArrivalReport, ArrivalReporter, ReportSchedule, ReportedPacket};
 pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
@@ -46,9 +44,10 @@ pub use contract::{
 };
 pub use flow::Flow;
 pub use guard::{Guard, Promise};
-pub use info::{BuildController, BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
-pub use inner::InnerScheme;
-pub use kind::TimeOrMultiple;
+pub use info::{
+    BuildController, BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, ShownValue, split_list,
+};
+pub use kind::{InnerScheme, TimeOrMultiple};
 pub use message::{Feedback, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};
 pub use pacer::Pacer;
@@ -56,4 +55,3 @@ pub use parameter::{Arguments, Assignment, Parameter, ParameterInfo};
 pub use receiver::{Arrival, ReceiverComponent};
 pub use registry::{Registry, Scheme, SchemeError};
 pub use rtt::Rtt;
-pub use shown::ShownValue;

@@ -4,7 +4,7 @@
 use crate::contract::{Context, Controller};
 use crate::event_log::Destination;
 use crate::info::{Preset, SchemeInfo, assignments};
-use crate::inner::InnerScheme;
+use crate::kind::InnerScheme;
 use crate::parameter::{Arguments, ParameterInfo, Value};
 use crate::receiver::ReceiverComponent;
 use cellcc_assist::AdviceRequest;

@@ -17,7 +17,6 @@ mod entry;
 mod file;
 mod recorder;
 mod replay;
-mod show;
 mod steps;
 #[cfg(test)]
 mod tests;

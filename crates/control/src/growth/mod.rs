@@ -3,16 +3,15 @@
 
 mod cubic;
 mod hystart;
-mod linux_hystart;
 mod new_reno;
+
+use crate::contract::{Ack, Event, Loss, Observer};
+use crate::info::ShownValue;
+use cellcc_units::{Bytes, Time};
 
 pub use cubic::{Cubic, CubicVariant};
 pub use hystart::HystartMode;
 pub use new_reno::NewReno;
-
-use crate::contract::{Ack, Event, Loss, Observer};
-use crate::shown::ShownValue;
-use cellcc_units::{Bytes, Time};
 
 /// What the laws show: NewReno the first, CUBIC all.
 pub const SHOWS: [ShownValue; 4] = [
