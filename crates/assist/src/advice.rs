@@ -1,7 +1,7 @@
 //! One report: what a mobile edge tells a sender about its user's bottleneck. "Advice" is the IETF's word for it
 //! (throughput advice, draft-ietf-scone-protocol).
 
-use cellcc_units::{Bytes, Rate, Span};
+use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One report about one user's bottleneck (NATCP paper, section 2.2.1: one every 50 ms).
@@ -65,4 +65,16 @@ pub enum AdviceClass {
     Partial,
     /// Nothing was served: predicted from the channel, or held from before.
     Idle,
+}
+
+// Reports at times that are known beforehand.
+
+/// Reports at times that are known beforehand. It has no clock: a driver in virtual time asks it directly; in real time
+/// somebody waits for [`next_wake`](Self::next_wake).
+pub trait Timetable: Send {
+    /// When the next report reaches the sender, or is made; [`Time::NEVER`] after the last one.
+    fn next_wake(&self) -> Time;
+
+    /// The newest report that has reached the sender by `now`, where that is a new one. Older ones are of no use.
+    fn poll(&mut self, now: Time) -> Option<Advice>;
 }

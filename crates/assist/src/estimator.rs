@@ -29,8 +29,10 @@
 //! Source: the NATCP paper, section 2.2.1 ("averaged at each feedback period"). The paper's feedback came from a flow
 //! that kept the queue full, so the classes are ours.
 
+#[cfg(test)]
+mod tests;
+
 use crate::advice::AdviceClass;
-use crate::packet_time::PacketTime;
 use cellcc_units::{Bytes, Rate, Span};
 use std::collections::VecDeque;
 
@@ -187,5 +189,58 @@ fn classify(observation: &Observation) -> AdviceClass {
     }
 }
 
-#[cfg(test)]
-mod tests;
+// From what a queue has counted since it began to what it measured in a period.
+
+/// What a user's queue has counted since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Bytes that have left the queue.
+    pub served: Bytes,
+    /// How long something waited in the queue or was on its way out of it.
+    pub busy: Span,
+    /// What waits now.
+    pub backlog: Bytes,
+}
+
+/// The period that ends with a look at the counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// How long it was.
+    pub length: Span,
+    /// [`Observation::channel`].
+    pub channel: Option<Rate>,
+    /// The size of a full packet.
+    pub packet: Bytes,
+}
+
+impl Period {
+    /// What the queue measured in the period between two looks.
+    pub fn observation(&self, before: &Counters, counters: &Counters) -> Observation {
+        Observation {
+            period: self.length,
+            served: counters.served - before.served,
+            busy: counters.busy.saturating_sub(before.busy),
+            backlog: counters.backlog,
+            channel: self.channel,
+            packet: self.packet,
+            evidence: Evidence::Queue,
+        }
+    }
+}
+
+// How long a packet takes.
+
+/// How long a packet takes at a rate, and, while that rate is zero, how long it took before: as in the NATCP authors'
+/// feedback files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PacketTime(Span);
+
+impl PacketTime {
+    /// The time at `rate`; zero before the first rate above zero.
+    pub fn at(&mut self, rate: Rate, packet: Bytes) -> Span {
+        if !rate.is_zero() {
+            self.0 = rate.time_for(packet);
+        }
+        self.0
+    }
+}

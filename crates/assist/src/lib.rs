@@ -20,29 +20,21 @@
 
 mod advice;
 mod arrivals;
-mod counters;
 mod estimator;
-mod flows;
 mod natcp_file;
-mod packet_time;
 mod passive;
 mod record;
 mod reports;
 pub mod scone;
 mod settings;
-mod timetable;
 mod user_model;
 
-pub use advice::{Advice, AdviceClass, MinRttParts};
+pub use advice::{Advice, AdviceClass, MinRttParts, Timetable};
 pub use arrivals::{Arrivals, Refusal};
-pub use counters::{Counters, Period};
-pub use estimator::{Estimate, Estimator, Evidence, Observation};
-pub use flows::active_flows;
+pub use estimator::{Counters, Estimate, Estimator, Evidence, Observation, PacketTime, Period};
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
-pub use packet_time::PacketTime;
 pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
 pub use record::AdviceRecord;
 pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
 pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
-pub use timetable::Timetable;
-pub use user_model::{BaseRtt, Counted, Measured, UserModel};
+pub use user_model::{BaseRtt, Counted, Measured, UserModel, active_flows};

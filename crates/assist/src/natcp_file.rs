@@ -4,10 +4,11 @@
 //! Source: github Soheil-ab/natcp, `feedback/`. There a thread of the sender sleeps until each line's time and applies it;
 //! lines that it is late for are left out.
 
-use crate::advice::{Advice, AdviceClass, MinRttParts};
-use crate::timetable::Timetable;
-use cellcc_units::input::{self, InputError};
-use cellcc_units::{Bytes, Rate, Span, Time};
+use crate::advice::{Advice, AdviceClass, MinRttParts, Timetable};
+use cellcc_units::{
+    Bytes, Rate, Span, Time,
+    input::{self, InputError},
+};
 use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;

@@ -8,11 +8,12 @@
 //!
 //! In a cell the channel's rate is divided by the number of users who are served.
 
-use crate::advice::{Advice, AdviceClass, MinRttParts};
-use crate::counters::{Counters, Period};
-use crate::packet_time::PacketTime;
+#[cfg(test)]
+mod tests;
+
+use crate::advice::{Advice, AdviceClass, MinRttParts, Timetable};
+use crate::estimator::{Counters, PacketTime, Period};
 use crate::settings::{AdviceRoute, NetAssist, ReportSource};
-use crate::timetable::Timetable;
 use crate::user_model::{BaseRtt, Counted, Measured, UserModel};
 use cellcc_units::{Bytes, Rate, Ratio, Span, Time};
 use std::collections::VecDeque;
@@ -292,6 +293,3 @@ impl<P: AssistedPath> Timetable for UnseenReports<P> {
         self.reports.arrived(now)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -249,3 +249,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_time_of_a_packet_is_held_while_nothing_moves() {
+    let mut time = PacketTime::default();
+    assert_eq!(time.at(Rate::ZERO, Bytes::new(1500)), Span::ZERO);
+    assert_eq!(time.at(Rate::from_mbit_per_sec(12.0), Bytes::new(1500)), Span::from_millis(1));
+    assert_eq!(time.at(Rate::ZERO, Bytes::new(1500)), Span::from_millis(1));
+}
