@@ -9,19 +9,21 @@
 //! | 64-byte records that arrive at a UDP socket of this machine | [`AdviceSocket`] |
 //! | the peers about which records are wanted, for those who receive records in another way | [`PeerTable`] |
 
-mod follow;
-mod replay;
 mod socket;
 mod table;
 
-pub use follow::{AdviceTask, follow};
-pub use replay::Replay;
-pub use socket::{AdviceSocket, BindError, DatagramCounts};
-pub use table::{NotPassedOn, PeerAdvice, PeerTable, octets};
-
-use cellcc_assist::Advice;
+use crate::clock::Clock;
+use crate::handle::SchemeHandle;
+use crate::service::send_buffer;
+use cellcc_assist::{Advice, Timetable};
+use cellcc_units::Time;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::time::{Duration, Instant};
+use tokio::task::AbortHandle;
+
+pub use socket::{AdviceSocket, BindError, DatagramCounts};
+pub use table::{NotPassedOn, PeerAdvice, PeerTable, octets};
 
 /// The future that [`AdviceSource::next`] returns.
 pub type NextAdvice<'a> = Pin<Box<dyn Future<Output = Option<Advice>> + Send + 'a>>;
@@ -48,4 +50,79 @@ impl AdviceSource for Box<dyn AdviceSource> {
 pub trait AdviceService: std::fmt::Debug + Send + Sync {
     /// Reports about the bottleneck towards this peer. Several connections to one peer may each have a source.
     fn for_peer(&self, peer: IpAddr) -> Box<dyn AdviceSource>;
+}
+
+// Passes the reports of a source to a connection's scheme.
+
+/// The task that passes reports on. Dropping it ends the task; the scheme then falls back after its feedback time-out.
+#[derive(Debug)]
+pub struct AdviceTask(AbortHandle);
+
+impl Drop for AdviceTask {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Passes every report of `source` to the connection's scheme, until either of them ends.
+///
+/// # Panics
+/// Outside of a tokio runtime.
+pub fn follow(
+    connection: &noq::Connection,
+    scheme: &SchemeHandle,
+    mut source: impl AdviceSource + 'static,
+) -> AdviceTask {
+    // Hold only a weak reference, so feedback never keeps a connection alive.
+    let (weak, mut closed) = (connection.weak_handle(), connection.on_closed());
+    let scheme = scheme.clone();
+    let task = tokio::spawn(async move {
+        loop {
+            let advice = tokio::select! {
+                _ = &mut closed => return,
+                advice = source.next() => advice,
+            };
+            let Some(advice) = advice else { return };
+            if scheme.on_advice(Instant::now(), &advice) {
+                let Some(connection) = weak.upgrade() else { return };
+                connection.set_send_window(send_buffer(&scheme).get());
+            }
+        }
+    });
+    AdviceTask(task.abort_handle())
+}
+
+// A timetable of reports in real time.
+
+/// A timetable in real time.
+#[derive(Debug, Clone)]
+pub struct Replay<T> {
+    timetable: T,
+    clock: Clock,
+}
+
+impl<T: Timetable> Replay<T> {
+    /// Time zero of the timetable is `epoch`: the start of the link's trace or of the connection.
+    pub fn new(timetable: T, epoch: Instant) -> Self {
+        Self { timetable, clock: Clock::new(epoch) }
+    }
+}
+
+impl<T: Timetable> AdviceSource for Replay<T> {
+    fn next(&mut self) -> NextAdvice<'_> {
+        Box::pin(async move {
+            loop {
+                let wake = self.timetable.next_wake();
+                if wake == Time::NEVER {
+                    return None;
+                }
+                // A time beyond the clock's range never comes.
+                let at = self.clock.epoch().checked_add(Duration::from_nanos(wake.as_nanos()))?;
+                tokio::time::sleep_until(at.into()).await;
+                if let Some(advice) = self.timetable.poll(self.clock.now()) {
+                    return Some(advice);
+                }
+            }
+        })
+    }
 }
