@@ -12,7 +12,6 @@ mod plan;
 mod receiving;
 mod sending;
 mod side;
-mod transport;
 
 use crate::certificate::Tls;
 use cellcc_assist::Reports;
@@ -93,7 +92,7 @@ impl UdpBackend for QuicBackend {
                 ends.sender.local_addr().map_err(|error| RunError(format!("flow {}: {error}", index + 1)))?;
             receivers.push(
                 Receiver {
-                    config: transport::client(&tls),
+                    config: plan::client(&tls),
                     plan: plan.clone(),
                     socket: ends.receiver,
                     registry: self.registry.clone(),
@@ -105,7 +104,7 @@ impl UdpBackend for QuicBackend {
             let user = scenario.flows[index].user;
             let reports =
                 reports.map(|reports| UserReports::new(reports, user, scenario, Arc::clone(&queues)));
-            let config = transport::server(&tls, &congestion, &plan);
+            let config = plan::server(&tls, &congestion, &plan);
             senders.push(Sender { plan, socket: ends.sender, congestion, config, reports }.run());
         }
         let (sent, received) = std::thread::scope(|scope| {

@@ -1,7 +1,6 @@
 //! The sending end of a flow: writes the application's data to streams, and records the scheme's values.
 
-use super::plan::Plan;
-use super::transport::STREAM_BYTES;
+use super::plan::{Plan, STREAM_BYTES};
 use bytes::Bytes;
 use cellcc_control::Observer;
 use cellcc_experiment::{Application, FlowMeter, Source, UserReports};

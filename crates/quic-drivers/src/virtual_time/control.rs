@@ -1,10 +1,12 @@
 //! The congestion control of a flow: a scheme of cellcc, or a controller of noq's interface that knows nothing of cellcc.
 
-use super::tap::Tap;
+use super::tap::{Factory, Tap};
 use cellcc_assist::Advice;
 use cellcc_control::{Limits, Observed, Observer};
 use cellcc_quic::SchemeHandle;
 use cellcc_units::{Span, Time};
+use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
+use std::sync::Arc;
 use std::time::Instant;
 
 pub(super) enum Control {
@@ -65,4 +67,28 @@ impl Control {
             Self::Foreign(tap) => tap.observe(observed),
         }
     }
+}
+
+// The congestion controllers that come with noq, by their names in Scenarios.
+
+/// A controller that a driver runs as noq would.
+#[derive(Clone)]
+pub(super) struct Foreign {
+    pub(super) name: String,
+    pub(super) factory: Factory,
+    /// What the reader of a Record must know.
+    pub(super) note: Option<&'static str>,
+}
+
+const UNSEEDED: &str = "`noq:bbr3` draws the times of its probes from the system's random generator, \
+                        which noq's public settings cannot seed: the same run gives other numbers each time";
+
+/// noq's own.
+pub(super) fn noqs() -> [Foreign; 3] {
+    let foreign = |name: &str, factory: Factory, note| Foreign { name: name.into(), factory, note };
+    [
+        foreign("noq:newreno", Arc::new(NewRenoConfig::default()), None),
+        foreign("noq:cubic", Arc::new(CubicConfig::default()), None),
+        foreign("noq:bbr3", Arc::new(Bbr3Config::default()), Some(UNSEEDED)),
+    ]
 }

@@ -1,8 +1,8 @@
 //! The real stack in virtual time as a [`Driver`].
 
+use super::control::{Foreign, noqs};
 use super::crypto::Protection;
 use super::flow::{FlowSettings, QuicEnds};
-use super::noqs::{Foreign, noqs};
 use super::settings::{Settings, full_payload};
 use cellcc_control::{Registry, Scheme, SchemeInfo};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};

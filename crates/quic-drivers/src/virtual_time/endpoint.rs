@@ -1,14 +1,16 @@
 //! One end of a connection: noq's endpoint and connection together, with datagrams in and out.
 
-use super::network::Datagram;
 use super::settings::{RECEIVER, SENDER, Settings};
 use super::tap::Factory;
 use bytes::{Bytes as Buffer, BytesMut};
 use cellcc_experiment::RunError;
+use cellcc_link::Packet;
 use cellcc_quic::ecn::EcnMap;
 use cellcc_quic::{Clock, PacketSize};
-use cellcc_units::{Bytes, Time};
-use noq_proto::{Connection, ConnectionError, ConnectionHandle, DatagramEvent, Endpoint, Event, FourTuple};
+use cellcc_units::{Bytes, Ecn, Time};
+use noq_proto::{
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Event, FourTuple,
+};
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -161,4 +163,35 @@ impl Peer {
 
 fn lost(reason: &ConnectionError) -> RunError {
     RunError(format!("the QUIC connection ended before the run: {reason}"))
+}
+
+// The packets on the links.
+
+/// A UDP datagram on a link.
+#[derive(Debug, Clone)]
+pub struct Datagram {
+    /// Size on the link, headers included.
+    pub(super) bytes: Bytes,
+    pub(super) ecn: Option<EcnCodepoint>,
+    pub(super) payload: BytesMut,
+}
+
+impl Packet for Datagram {
+    #[inline]
+    fn size(&self) -> Bytes {
+        self.bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        match self.ecn {
+            None => Ecn::NotEct,
+            Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+            Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+            Some(EcnCodepoint::Ce) => Ecn::Ce,
+        }
+    }
+
+    fn mark_congestion(&mut self) {
+        self.ecn = Some(EcnCodepoint::Ce);
+    }
 }

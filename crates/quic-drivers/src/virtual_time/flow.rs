@@ -1,9 +1,7 @@
 //! Both ends of a flow's connection.
 
-use super::control::Control;
-use super::endpoint::Peer;
-use super::network::Datagram;
-use super::noqs::Foreign;
+use super::control::{Control, Foreign};
+use super::endpoint::{Datagram, Peer};
 use super::settings::Settings;
 use super::signaling::Signaling;
 use super::source::Streams;

@@ -13,8 +13,6 @@ mod crypto;
 mod driver;
 mod endpoint;
 mod flow;
-mod network;
-mod noqs;
 mod settings;
 mod signaling;
 mod source;
