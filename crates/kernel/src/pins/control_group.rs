@@ -2,8 +2,8 @@
 
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
-use crate::pins::Pins;
-use libbpf_rs::{Link, Object, ObjectBuilder};
+use crate::pins::{ONLY, Pins};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder};
 use rustix::fs::fstatfs;
 use std::fmt;
 use std::fs::File;
@@ -137,5 +137,70 @@ impl GroupProgram {
             let _ = link.detach();
         }
         let _ = std::fs::remove_file(&pin);
+    }
+}
+
+// Beta from the user's side: a device says in a TCP option how many flows it has (`bpf/flow_count.bpf.c`).
+
+impl Pins {
+    /// Lets the assisted schemes believe what users' devices tell of their flows, on the connections that begin from now on in
+    /// this control group, until the last scheme is unloaded.
+    ///
+    /// # Errors
+    /// Nothing is loaded, or we may not.
+    pub fn hear_flow_counts(&self, group: &ControlGroup) -> Result<(), KernelError> {
+        HEAR_FLOWS.attach_and_pin(self, group)
+    }
+}
+
+/// Tells the number of this device's flows on the acknowledgements of the connections that begin in a control group while this
+/// value lives.
+#[derive(Debug)]
+pub struct FlowTeller {
+    flows: MapHandle,
+    _link: Link,
+}
+
+impl FlowTeller {
+    /// Tells nothing until [`Self::tell`] says a number.
+    ///
+    /// # Errors
+    /// The kernel is too old, or we may not.
+    pub fn start(group: &ControlGroup) -> Result<Self, KernelError> {
+        let (object, link) = TELL_FLOWS.attach(None, group)?;
+        let map = object.maps().find(|map| map.name() == "own_flows");
+        let map =
+            map.ok_or_else(|| TELL_FLOWS.rejected("there is no map `own_flows`".into(), String::new()))?;
+        let flows = MapHandle::try_from(&map).map_err(KernelError::libbpf("open the map of flows"))?;
+        Ok(Self { flows, _link: link })
+    }
+
+    /// Tells this number from the next acknowledgement on; zero for none.
+    ///
+    /// # Errors
+    /// The kernel does not take it.
+    pub fn tell(&self, flows: u16) -> Result<(), KernelError> {
+        self.flows
+            .update(&ONLY, &u32::from(flows).to_ne_bytes(), MapFlags::ANY)
+            .map_err(KernelError::libbpf("tell the number of flows"))
+    }
+}
+
+// Lets programs set their own delay target and window for a socket, with setsockopt at the level `IPPROTO_TCP`.
+
+/// The option of the target RTT (DTT) of Reminis: microseconds as a `u32`; zero for that of all sockets.
+pub const TARGET_OPTION: i32 = 0x7d01;
+/// The option of the window of NATCP and of what is capped to it: bandwidth-delay products in units of 2^-16, as a `u32`; zero
+/// for that of all sockets.
+pub const ALPHA_OPTION: i32 = 0x7d02;
+
+impl Pins {
+    /// Lets the programs in this control group set [`TARGET_OPTION`] and [`ALPHA_OPTION`], until the last scheme
+    /// is unloaded.
+    ///
+    /// # Errors
+    /// Nothing is loaded, or we may not.
+    pub fn offer_socket_options(&self, group: &ControlGroup) -> Result<(), KernelError> {
+        SOCKET_OPTIONS.attach_and_pin(self, group)
     }
 }

@@ -3,10 +3,14 @@
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
 use crate::machine::Machine;
+use crate::network::{Namespace, Reset};
 use crate::pins::{Pins, write_settings};
-use crate::schemes::Scheme;
-use crate::schemes::Settings;
-use libbpf_rs::{MapCore, MapType, Object, ObjectBuilder, OpenObject};
+use crate::schemes::{Scheme, Settings};
+use crate::{network, sys};
+use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject};
+use std::os::fd::AsFd;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 impl Pins {
     /// Loads a scheme, with these settings for all sockets. Every program may choose it from then on, in every namespace,
@@ -87,4 +91,78 @@ impl Pins {
 
 pub(crate) fn rejected(scheme: Scheme, error: &libbpf_rs::Error, log: String) -> KernelError {
     KernelError::Rejected { scheme: scheme.name(), problem: error.to_string(), log }
+}
+
+// Puts the programs of this cellcc in the place of those that are loaded.
+
+impl Pins {
+    /// Replaces the programs of a loaded scheme at once: there is no moment without it. New sockets have the new ones; live
+    /// sockets keep the old ones until they close. Settings stay.
+    ///
+    /// # Errors
+    /// It is not loaded, the machine cannot run the new programs, or their settings have another layout.
+    pub fn upgrade(&self, scheme: Scheme, machine: &Machine) -> Result<(), KernelError> {
+        machine.permits(scheme)?;
+        // Where it is not loaded, there may be no folder to lock.
+        self.settings(scheme)?;
+        let _turn = self.take_turn()?;
+        self.replace_programs(scheme)
+    }
+
+    /// In this process's turn.
+    pub(crate) fn replace_programs(&self, scheme: Scheme) -> Result<(), KernelError> {
+        self.settings(scheme)?;
+        let link = Link::open(self.link(scheme))
+            .map_err(KernelError::libbpf(format!("open {}", self.link(scheme).display())))?;
+        let mut object =
+            logged(|| self.open(scheme)?.load()).map_err(|(error, log)| rejected(scheme, &error, log))?;
+        for mut map in object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+            // This fails, since the name is taken, but only after it has filled the map, which libbpf does nowhere else. The
+            // kernel's log says so: "already registered or non-unique key".
+            let _ = logged(|| map.attach_struct_ops());
+            sys::update_link(link.as_fd(), map.as_fd())
+                .map_err(KernelError::system(format!("upgrade {}", scheme.name())))?;
+        }
+        Ok(())
+    }
+}
+
+// Unloads a scheme, so that nothing stays.
+
+impl Pins {
+    /// Unloads a scheme. What made it a default is reset first: a namespace or a route with an unloaded scheme would keep
+    /// its programs, and give them to new sockets. Sockets that use it keep it until they close.
+    ///
+    /// A scheme that was loaded half, by a process that was killed, is removed as well.
+    ///
+    /// # Errors
+    /// Nothing of it is there, or we may not, or somebody else holds it.
+    pub fn unload(&self, scheme: Scheme) -> Result<Vec<Reset>, KernelError> {
+        if !self.scheme(scheme).exists() {
+            return Err(self.not_loaded(scheme));
+        }
+        let _turn = self.take_turn()?;
+        let resets = Namespace::all()?
+            .iter()
+            .map(|namespace| namespace.run(|| network::reset(scheme.name(), namespace)))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.remove(scheme)?;
+        wait_until_gone(scheme)?;
+        resets.into_iter().collect::<Result<Vec<_>, _>>().map(|resets| resets.concat())
+    }
+}
+
+/// The kernel lets go of a link some time after its pin: a grace period of RCU, tens of milliseconds as a rule.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(2);
+
+fn wait_until_gone(scheme: Scheme) -> Result<(), KernelError> {
+    let began = Instant::now();
+    while network::available_schemes()?.iter().any(|name| name == scheme.name()) {
+        if began.elapsed() > PATIENCE {
+            return Err(KernelError::StillHeld(scheme.name()));
+        }
+        sleep(PAUSE);
+    }
+    Ok(())
 }

@@ -14,24 +14,21 @@
 
 pub(crate) mod advising;
 pub(crate) mod control_group;
-pub(crate) mod flow_counts;
 pub(crate) mod loading;
-pub(crate) mod socket_options;
-pub(crate) mod turn;
-pub(crate) mod unloading;
-pub(crate) mod upgrading;
 
 use crate::error::{KernelError, Unseen};
 use crate::network;
 use crate::pins::control_group::{HEAR_FLOWS, SOCKET_OPTIONS};
-use crate::schemes::Scheme;
-use crate::schemes::Settings;
+use crate::schemes::{Scheme, Settings};
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use rustix::fs::statfs;
 use std::fs;
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Where pins are, where nothing else is said.
 pub const DEFAULT_FOLDER: &str = "/sys/fs/bpf/cellcc";
@@ -231,5 +228,39 @@ fn remove_folder(folder: &Path) -> Result<(), KernelError> {
             Err(KernelError::system(format!("remove {}", folder.display()))(error))
         }
         _ => Ok(()),
+    }
+}
+
+// One change of what is loaded at a time: of two that overlap, the one that fails would clear away what the other has pinned.
+
+/// Longer than any change takes: unloading nine schemes waits some tens of milliseconds for each.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The right to change what is pinned in a folder, until it is dropped or the process ends, however it does.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _lock: File,
+}
+
+impl Pins {
+    /// Waits for this process's turn. The lock is on the folder that holds the pins' folder, which stays when the last scheme
+    /// goes, and which only root may open (`/sys/fs/bpf`).
+    pub(crate) fn take_turn(&self) -> Result<Turn, KernelError> {
+        let place = self.place();
+        if !self.is_in_bpf_file_system() {
+            return Err(KernelError::NoFileSystem(self.folder().to_owned()));
+        }
+        let failed = |error| KernelError::system(format!("lock {}", place.display()))(error);
+        let lock = File::open(place).map_err(failed)?;
+        let began = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Turn { _lock: lock }),
+                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(KernelError::Busy(place.to_owned())),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
     }
 }

@@ -3,16 +3,16 @@
 #[cfg(test)]
 mod layouts;
 mod notation;
-mod settings;
 
-pub use notation::Written;
-pub use settings::Settings;
-
+use crate::error::KernelError;
 use crate::machine::Release;
+use cellcc_control::Assignment;
 use cellcc_fixed::assisted::Advice as AdviceValue;
 use cellcc_schemes::IN_KERNEL;
 use cellcc_schemes::in_kernel::{InKernel, KernelCore};
 use std::fmt::{self, Debug};
+
+pub use notation::Written;
 
 /// The programs of each scheme, by its name.
 const OBJECTS: &[(&str, &[u8])] = &include!("../../objects/schemes.rs");
@@ -102,6 +102,59 @@ pub(crate) fn module_of(function: &str) -> Option<&'static str> {
     [("cubictcp_", "tcp_cubic"), ("bbr_", "tcp_bbr")]
         .into_iter()
         .find_map(|(prefix, module)| function.starts_with(prefix).then_some(module))
+}
+
+// What can be set in a scheme while it runs.
+
+/// The settings of a scheme, for all sockets that did not set their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    scheme: Scheme,
+    /// As the kernel's map holds them.
+    bytes: Vec<u8>,
+    values: Vec<Assignment>,
+}
+
+impl Settings {
+    /// Those of a scheme where nothing is set.
+    ///
+    /// # Panics
+    /// The registry has another scheme than the table; a test rules that out.
+    pub fn default_of(scheme: Scheme) -> Self {
+        Self::read(scheme, scheme.registry_name()).expect("a scheme of the registry")
+    }
+
+    /// Those that the registry's `text` gives a scheme, which sets nothing that the kernel's cannot do.
+    fn read(scheme: Scheme, text: &str) -> Result<Self, KernelError> {
+        let known = cellcc_schemes::registry()
+            .parse(text)
+            .map_err(|error| KernelError::Notation(error.to_string()))?;
+        let bytes = scheme.core().set(known.arguments());
+        let unknown = || KernelError::Notation(format!("the kernel's {} has no `{text}`", scheme.name()));
+        Self::of_bytes(scheme, bytes.ok_or_else(unknown)?)
+    }
+
+    /// From the kernel's map.
+    pub(crate) fn of_bytes(scheme: Scheme, bytes: Vec<u8>) -> Result<Self, KernelError> {
+        let values = scheme.core().arguments(&bytes).ok_or(KernelError::OtherLayout(scheme.name()))?;
+        let registry = cellcc_schemes::registry();
+        let info = registry.schemes().iter().find(|info| info.name == scheme.registry_name());
+        let has = |key: &str| {
+            info.is_some_and(|info| info.parameters.iter().any(|parameter| parameter.name == key))
+        };
+        let values = values.into_iter().filter(|(key, _)| has(key)).collect();
+        Ok(Self { scheme, bytes, values })
+    }
+
+    /// As the kernel's map has them.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Their keys and values, as in `reminis(dtt=40ms)`.
+    pub fn values(&self) -> &[Assignment] {
+        &self.values
+    }
 }
 
 #[cfg(test)]
