@@ -30,7 +30,6 @@ mod files;
 mod flow;
 mod folder;
 mod limits;
-mod memory;
 mod outcome;
 mod progress;
 mod protocol;
