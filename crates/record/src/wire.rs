@@ -14,12 +14,12 @@
 //! | 8 stop | session: send nothing more |
 //! | 9 stopped | session, how many packets were sent, how many arrived, how many the socket had no room for, end of the data or not |
 
-mod numbers;
+#[cfg(test)]
+mod tests;
 
 use crate::arrivals::Arrival;
 use crate::window::QueueDelay;
 use cellcc_units::{Bytes, Span, Time};
-use numbers::{Reader, put_variable};
 
 const MAGIC: &[u8; 4] = b"cct1";
 /// The longest report in bytes, its header included: passes every path of today.
@@ -321,79 +321,44 @@ fn decode_arrivals(input: &mut Reader<'_>) -> Option<Vec<Arrival>> {
     Some(arrivals)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+// Numbers in datagrams.
 
-    fn any_message() -> impl Strategy<Value = Message> {
-        let two = (any::<u64>(), any::<u64>());
-        let request = (0usize..3, 200u64..=9000, two).prop_map(|(which, packet, (bytes, nanos))| Request {
-            directions: [Directions::Down, Directions::Up, Directions::Both][which],
-            packet: Bytes::new(packet),
-            queue_delay: QueueDelay::DEFAULT,
-            max_bytes: Bytes::new(bytes),
-            duration: Span::from_nanos(nanos),
-        });
-        let arrival = (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(number, sent, arrived)| {
-            Arrival { number, sent: Time::from_nanos(sent), arrived: Time::from_nanos(arrived) }
-        });
-        let arrivals = proptest::collection::vec(arrival, 0..=MAX_REPORTED);
-        prop_oneof![
-            (two, request).prop_map(|((nonce, cookie), request)| Message::Hello { nonce, cookie, request }),
-            two.prop_map(|(nonce, cookie)| Message::Challenge { nonce, cookie }),
-            two.prop_map(|(nonce, session)| Message::Accepted { nonce, session }),
-            any::<u64>().prop_map(|nonce| Message::Refused { nonce, reason: Refusal::Busy }),
-            (two, any::<u64>(), any::<u32>()).prop_map(|((session, number), sent, rtt_micros)| {
-                Message::Probe(session, Probe { number, sent: Time::from_nanos(sent), rtt_micros })
-            }),
-            (two, arrivals).prop_map(|((session, first), arrivals)| Message::Report(
-                session,
-                Report { first, arrivals }
-            )),
-            two.prop_map(|(session, first)| Message::Fetch { session, first }),
-            any::<u64>().prop_map(|session| Message::Stop { session }),
-            (two, two, 0..Why::ALL.len()).prop_map(|((session, sent), (arrivals, overflowed), why)| {
-                let why = Why::ALL[why];
-                Message::Stopped(session, Stopped { sent, arrivals, overflowed, why })
-            }),
-        ]
+/// Seven bits a byte, the lowest first; the highest bit says that more follows.
+fn put_variable(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// What is left of a datagram; `None` where it ends too early.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*head)
     }
 
-    #[test]
-    fn no_answer_to_an_unproven_hello_is_longer_than_it() {
-        let queue_delay = QueueDelay::DEFAULT;
-        let (max_bytes, duration) = (Bytes::ZERO, Span::ZERO);
-        let request = Request {
-            directions: Directions::Both,
-            packet: Bytes::new(1500),
-            queue_delay,
-            max_bytes,
-            duration,
-        };
-        let hello = Message::Hello { nonce: 1, cookie: 0, request }.encode();
-        assert!(Message::Challenge { nonce: 1, cookie: 2 }.encode().len() <= hello.len());
+    fn byte(&mut self) -> Option<u8> {
+        self.array().map(|[byte]| byte)
     }
 
-    proptest! {
-        #[test]
-        fn what_is_encoded_is_decoded(message in any_message()) {
-            let bytes = message.encode();
-            prop_assert!(bytes.len() <= MAX_REPORT_BYTES);
-            prop_assert_eq!(Message::decode(&bytes), Some(message));
-        }
+    fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_be_bytes)
+    }
 
-        #[test]
-        fn no_datagram_makes_the_decoder_panic(mut bytes in proptest::collection::vec(any::<u8>(), 0..100), kind in 0u8..11) {
-            let _ = Message::decode(&bytes);
-            bytes.splice(0..0, MAGIC.iter().copied().chain([kind]));
-            let _ = Message::decode(&bytes);
+    fn variable(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
         }
-
-        #[test]
-        fn a_message_cut_short_is_none(message in any_message(), cut in 1usize..20) {
-            let bytes = message.encode();
-            prop_assert_eq!(Message::decode(&bytes[..bytes.len().saturating_sub(cut)]), None);
-        }
+        None
     }
 }
