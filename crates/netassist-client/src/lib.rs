@@ -6,7 +6,7 @@
 //! | a server's QUIC connections under NetAssist's advice | [`AssistedPeers`] |
 //! | what is heard, passed on to the kernel's schemes | [`KernelFeed`], [`established_peers`] |
 //! | names in certificates, a holder's files, TLS | [`PeerName`], [`Credentials`], [`certificates`] |
-//! | texts that users and operators sign | [`consent`], [`pass`], [`statement`] |
+//! | texts that users and operators sign | [`statement`] |
 //! | messages on a connection's stream, their times | [`protocol`] |
 //! | what goes over QUIC and over NATS; both ends share it | [`quic`], [`nats`] |
 //! | how fast clients ask, and how they connect again | [`own_requests`], [`Allowance`], [`Backoff`] |
@@ -18,28 +18,21 @@ mod assisted_peers;
 mod backoff;
 pub mod certificates;
 mod client;
-pub mod consent;
 mod conversation;
-mod established;
 mod kernel_feed;
 mod name;
 pub mod nats;
-mod pace;
-pub mod pass;
 pub mod protocol;
 pub mod quic;
 pub mod statement;
-mod user_key;
 
-pub use allowance::Allowance;
+pub use allowance::{Allowance, own_requests};
 pub use assisted_peers::AssistedPeers;
 pub use backoff::{Backoff, drawn_share};
 pub use certificates::{CertificateError, Credentials, SERVICE_DNS_NAME};
 pub use client::{Client, ClientError, ClientSettings, ServiceAddress};
 pub use conversation::ClientEvent;
-pub use established::established_peers;
-pub use kernel_feed::KernelFeed;
+pub use kernel_feed::{KernelFeed, established_peers};
 pub use name::{NameError, PeerName, Role};
 pub use nats::{BrokerUrl, BrokerUrlError};
-pub use pace::own_requests;
-pub use user_key::UserKey;
+pub use protocol::UserKey;

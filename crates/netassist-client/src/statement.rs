@@ -62,6 +62,33 @@ impl Purpose {
     }
 }
 
+// A user's signed consent: this server may be informed about me, until then.
+
+/// The longest consent. Ours: a month; a user who wants it longer signs again.
+pub const MAX_CONSENT: Span = Span::from_secs(31 * 86_400);
+
+/// What a consent is for: a server may be informed about the user.
+pub const CONSENT: Purpose = Purpose {
+    prefix: b"cellcc netassist consent\0",
+    signer: Role::User,
+    named: Role::Server,
+    longest: MAX_CONSENT,
+};
+
+// An operator's signed pass: who holds this text may see the page of that service, until then. It is for browsers, which have no
+// certificate of ours.
+
+/// The longest pass. Ours: a week, for a screen on a wall.
+pub const MAX_PASS: Span = Span::from_secs(7 * 86_400);
+
+/// What a pass is for: its holder may see the page of a service.
+pub const PASS: Purpose = Purpose {
+    prefix: b"cellcc netassist pass\0",
+    signer: Role::Operator,
+    named: Role::Service,
+    longest: MAX_PASS,
+};
+
 /// What is in a text, before anything of it is believed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parts<'a> {

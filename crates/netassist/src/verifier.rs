@@ -95,8 +95,7 @@ impl Verifier {
 mod tests {
     use super::*;
     use crate::authority::Authority;
-    use cellcc_netassist_client::consent::CONSENT;
-    use cellcc_netassist_client::pass::PASS;
+    use cellcc_netassist_client::statement::{CONSENT, PASS};
     use cellcc_netassist_client::{PeerName, Role};
     use std::time::SystemTime;
 

@@ -1,7 +1,7 @@
 //! The subjects under which messages go.
 
 use crate::name::PeerName;
-use crate::user_key::UserKey;
+use crate::protocol::UserKey;
 use cellcc_assist::AdviceRecord;
 use serde::Deserialize;
 use std::fmt;

@@ -1,10 +1,9 @@
 //! A client's connection over QUIC.
 
-use super::framing::{FramingError, read};
-use super::{DATAGRAM_RECEIVE_BYTES, transport};
+use super::{DATAGRAM_RECEIVE_BYTES, FramingError, read, transport};
+use crate::allowance::Pace;
 use crate::certificates::SERVICE_DNS_NAME;
 use crate::conversation::{Change, Conversation, Keys, lock};
-use crate::pace::Pace;
 use crate::protocol::{CONNECT_TIMEOUT, RECORDS_PER_DATAGRAM, answer, framed};
 use cellcc_assist::AdviceRecord;
 use noq::crypto::rustls::QuicClientConfig;

@@ -1,14 +1,12 @@
 //! QUIC between the service and its clients: both ends have certificates, registrations go over one stream, records in datagrams.
 
 mod client;
-mod framing;
+
+use crate::protocol::{IDLE_TIMEOUT, KEEP_ALIVE, MalformedMessage, announced};
+use noq::{ReadExactError, RecvStream, TransportConfig, VarInt};
+use thiserror::Error;
 
 pub(crate) use client::Dialler;
-
-pub use framing::{FramingError, read};
-
-use crate::protocol::{IDLE_TIMEOUT, KEEP_ALIVE};
-use noq::{TransportConfig, VarInt};
 
 /// Unread messages of a peer: what comes is read at once, and is short.
 const STREAM_WINDOW: u32 = 1 << 16;
@@ -32,4 +30,39 @@ pub fn transport(unread_datagrams: usize) -> TransportConfig {
         .datagram_receive_buffer_size(Some(unread_datagrams))
         .datagram_send_buffer_size(DATAGRAM_BUFFER_BYTES);
     transport
+}
+
+// Messages on a stream.
+
+/// Why no message was read.
+#[derive(Debug, Error)]
+pub enum FramingError {
+    /// The peer sends what is no message.
+    #[error(transparent)]
+    Malformed(#[from] MalformedMessage),
+    /// The connection or the stream has ended.
+    #[error("the connection is lost: {0}")]
+    Lost(String),
+}
+
+/// The text of the next message; `None` where the peer has ended the stream. Not cancel-safe.
+///
+/// # Errors
+/// It is too long, or the connection is lost.
+pub async fn read(stream: &mut RecvStream) -> Result<Option<Vec<u8>>, FramingError> {
+    let mut length = [0; 4];
+    if !fill(stream, &mut length).await? {
+        return Ok(None);
+    }
+    let mut text = vec![0; announced(length)?];
+    Ok(fill(stream, &mut text).await?.then_some(text))
+}
+
+/// False where the stream ends before.
+async fn fill(stream: &mut RecvStream, buffer: &mut [u8]) -> Result<bool, FramingError> {
+    match stream.read_exact(buffer).await {
+        Ok(()) => Ok(true),
+        Err(ReadExactError::FinishedEarly(_)) => Ok(false),
+        Err(ReadExactError::ReadError(error)) => Err(FramingError::Lost(error.to_string())),
+    }
 }

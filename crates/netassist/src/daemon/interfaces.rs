@@ -2,7 +2,7 @@
 
 use super::https::Peer;
 use super::mec::{L2Meas, Plmn};
-use super::scone::UserCeiling;
+use crate::service::Ceiling;
 use crate::transport::Server;
 use axum::extract::{RawQuery, State};
 use axum::http::{StatusCode, header};
@@ -72,6 +72,26 @@ fn addresses(query: &str) -> Result<Vec<IpAddr>, std::net::AddrParseError> {
         }
     }
     Ok(addresses)
+}
+
+// Slow ceilings for network elements that write SCONE packets.
+
+/// The slow ceiling of a user's flows, as it is written.
+#[derive(Debug, Serialize)]
+pub(super) struct UserCeiling {
+    /// Where the user's packets go.
+    addresses: Vec<IpAddr>,
+    /// The signal of draft-ietf-scone-protocol, 0 to 127; 127: unknown.
+    signal: u8,
+    /// What it says; `None`: unknown.
+    kbit_per_s: Option<u64>,
+}
+
+impl From<Ceiling> for UserCeiling {
+    fn from(Ceiling { addresses, signal }: Ceiling) -> Self {
+        let kbit_per_s = signal.rate().map(|rate| rate.as_bytes_per_sec() / 125);
+        Self { addresses, signal: signal.number(), kbit_per_s }
+    }
 }
 
 #[cfg(test)]

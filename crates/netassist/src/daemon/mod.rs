@@ -9,14 +9,11 @@ mod https;
 mod interfaces;
 mod mec;
 mod metrics;
-mod mobile_core;
 mod nats;
 mod page;
-mod permissions;
 mod port;
 mod probes;
 mod run;
-mod scone;
 #[cfg(test)]
 mod test_edge;
 
@@ -24,7 +21,6 @@ pub use crate::http_get::HttpUrl;
 pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom};
 pub use error::DaemonError;
 pub use mec::Plmn;
-pub use nats::{NatsConfig, SecretError};
-pub use permissions::PermissionsError;
+pub use nats::{NatsConfig, PermissionsError, SecretError};
 pub use port::{Bounds, Port, answer};
 pub use run::Daemon;

@@ -1,7 +1,7 @@
 //! The page of the live cell, for a browser: all users, who is informed about them, and how they fare.
 //!
 //! The page itself is the same for everybody and tells nothing. What it shows comes as events, for which a request needs an
-//! operator's certificate or an operator's [pass](cellcc_netassist_client::pass).
+//! operator's certificate or an operator's [pass](cellcc_netassist_client::statement::PASS).
 
 use super::https::Peer;
 use crate::audit::Event as AuditEvent;
@@ -137,7 +137,8 @@ mod tests {
     use super::*;
     use crate::authority::Authority;
     use crate::clock::ServiceClock;
-    use cellcc_netassist_client::{Credentials, SERVICE_DNS_NAME, pass};
+    use cellcc_netassist_client::statement::PASS;
+    use cellcc_netassist_client::{Credentials, SERVICE_DNS_NAME};
     use std::sync::atomic::{AtomicI64, Ordering};
     use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -145,7 +146,7 @@ mod tests {
     fn bearer(operator: &Credentials, service: &str) -> String {
         let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 60;
         let service = PeerName::new(Role::Service, service).unwrap();
-        format!("Authorization: Bearer {}\r\n", pass::sign(operator, &service, until).unwrap())
+        format!("Authorization: Bearer {}\r\n", PASS.sign(operator, &service, until).unwrap())
     }
 
     #[tokio::test]

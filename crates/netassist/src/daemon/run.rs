@@ -4,21 +4,21 @@ use super::audit_log::AuditLog;
 use super::config::{Config, CoreConfig, LiveFlowsFrom};
 use super::error::{CONNTRACK, DaemonError};
 use super::follow::Follower;
-use super::http;
 use super::https::{Https, HttpsError};
-use super::interfaces;
 use super::mec::Plmn;
 use super::metrics::{SourceCounts, registry};
-use super::mobile_core::follow_sessions;
 use super::nats::{NatsConfig, new_secret};
-use super::page;
 use super::port::Port;
 use super::probes::Probes;
+use super::{http, interfaces, page};
 use crate::audit::AuditEntry;
 use crate::clock::ServiceClock;
+use crate::http_get::get;
 use crate::identity::Identities;
 use crate::live_flows::LiveFlows;
+use crate::problem_log::ProblemLog;
 use crate::service::Service;
+use crate::sessions::open5gs_sessions;
 use crate::source::{OpenHostCounters, Services, Source};
 use crate::transport::{Log, Server, Tracking};
 use cellcc_link::TraceCache;
@@ -27,9 +27,11 @@ use sd_notify::NotifyState;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 type Publishing = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -242,5 +244,43 @@ async fn feed_watchdog() {
     loop {
         tell_systemd(&[NotifyState::Watchdog]);
         tokio::time::sleep(patience / 2).await;
+    }
+}
+
+// Asks a mobile core for its users' sessions, again and again.
+
+/// What a core reported holds for so long while it does not answer: an address may be another user's after that. Ours.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
+
+/// Until it is dropped.
+async fn follow_sessions(config: CoreConfig, server: Server, counts: Arc<SourceCounts>, log: Log) {
+    let every = Duration::from_nanos(config.interval.as_nanos()).max(Duration::from_millis(1));
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut reported_at = Instant::now();
+    let mut problems = ProblemLog::default();
+    let mut problem = |count: u64, text: &str| {
+        counts.problems.fetch_add(count, Ordering::Relaxed);
+        if let Some(line) = problems.line(std::time::Instant::now(), text) {
+            log(&format!("core: {line}"));
+        }
+    };
+    loop {
+        ticks.tick().await;
+        match get(&config.open5gs).await.and_then(|body| open5gs_sessions(&body)) {
+            Ok((sessions, left_out)) => {
+                server.join(&sessions);
+                reported_at = Instant::now();
+                if left_out.count > 0 {
+                    problem(left_out.count, &left_out.to_string());
+                }
+            }
+            Err(text) => {
+                if reported_at.elapsed() > FORGOTTEN_AFTER {
+                    server.join(&[]);
+                }
+                problem(1, &text);
+            }
+        }
     }
 }

@@ -6,10 +6,6 @@
 //! keep each other busy.
 
 mod prober;
-mod responder;
-
-pub use prober::{ProbeCounts, Prober};
-pub use responder::EchoHost;
 
 use cellcc_units::{Span, Time};
 use socket2::SockRef;
@@ -17,6 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::UdpSocket;
+
+pub use prober::{ProbeCounts, Prober};
 
 const REQUEST: &[u8; 8] = b"cellcc?1";
 const ANSWER: &[u8; 8] = b"cellcc!1";
@@ -103,6 +101,45 @@ impl Echoes {
     fn forget(&mut self, now: Time) {
         while self.minima.front().is_some_and(|(at, _)| now.since(*at) > WINDOW) {
             self.minima.pop_front();
+        }
+    }
+}
+
+// The base station's host: answers echoes.
+
+/// What answers echoes.
+#[derive(Debug)]
+pub struct EchoHost {
+    socket: UdpSocket,
+}
+
+impl EchoHost {
+    /// Receives at this address.
+    ///
+    /// # Errors
+    /// The system refuses it.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        Ok(Self { socket: marked_socket(address).await? })
+    }
+
+    /// Where it receives.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Answers until it is dropped. What is no request is ignored.
+    pub async fn run(self) {
+        // One byte more shows what is too long.
+        let mut buffer = [0; ECHO_BYTES + 1];
+        loop {
+            // An error is of a packet before: its receiver is gone.
+            let Ok((length, from)) = self.socket.recv_from(&mut buffer).await else { continue };
+            if let Some(nonce) = nonce_of(REQUEST, &buffer[..length]) {
+                let _ = self.socket.send_to(&echo(ANSWER, &nonce), from).await;
+            }
         }
     }
 }

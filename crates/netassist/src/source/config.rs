@@ -1,13 +1,12 @@
 //! All kinds of sources, by what the configuration calls them.
 
 use super::Source;
-use super::feedback_file::FeedbackSource;
 use super::flexric::FlexRic;
 use super::gnb::{GnbRecording, GnbUdp, GnbWebsocket};
 use super::host::HostInterface;
 use super::kind::{Services, SourceKind};
 use super::mec::MecLayer2;
-use super::trace::Trace;
+use super::timetables::{FeedbackSource, Trace};
 use serde::Deserialize;
 use std::path::PathBuf;
 

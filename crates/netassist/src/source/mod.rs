@@ -5,39 +5,34 @@
 //! Its table in the configuration is a `SourceKind`, which opens it. Name that in the list of `config.rs`.
 
 mod config;
-mod feedback_file;
 pub mod flexric;
 pub mod gnb;
 mod host;
-mod http_poll;
 mod kind;
 pub mod mec;
 mod messages;
 mod plausible;
 mod recording;
 mod timetables;
-mod trace;
 mod udp;
 mod websocket;
-
-pub use crate::entries::LeftOut;
-pub use config::SourceConfig;
-pub use feedback_file::FeedbackSource;
-pub use host::{Host, HostInterface};
-pub use http_poll::HttpPoll;
-pub(crate) use kind::Services;
-pub use kind::{HostCounters, OpenHostCounters};
-pub use messages::Messages;
-pub use plausible::{FASTEST_CELL, Plausible};
-pub use recording::{Recorder, Recording, RecordingError};
-pub use timetables::Timetables;
-pub use trace::Trace;
-pub use udp::UdpInput;
-pub use websocket::WebSocketInput;
 
 use crate::sample::Sample;
 use cellcc_units::Time;
 use std::pin::Pin;
+
+pub use crate::entries::LeftOut;
+pub use config::SourceConfig;
+pub use host::{Host, HostInterface};
+pub(crate) use kind::Services;
+pub use kind::{HostCounters, OpenHostCounters};
+pub use mec::HttpPoll;
+pub use messages::Messages;
+pub use plausible::{FASTEST_CELL, Plausible};
+pub use recording::{Recorder, Recording, RecordingError};
+pub use timetables::{FeedbackSource, Timetables, Trace};
+pub use udp::UdpInput;
+pub use websocket::WebSocketInput;
 
 /// The future that [`Source::next`] returns.
 pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send + 'a>>;

@@ -1,13 +1,21 @@
 //! Reports whose times are known beforehand, one timetable for each user: traces and the NATCP authors' files.
 
+use super::kind::{Services, SourceKind};
 use super::{NextEvent, Source, SourceEvent};
 use crate::clock::ServiceClock;
 use crate::identity::SourceName;
 use crate::sample::Sample;
-use cellcc_assist::{Measured, Timetable};
+use cellcc_assist::{
+    FeedbackFile, FeedbackPath, Measured, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
+    UnseenReports,
+};
+use cellcc_experiment::TracedPath;
+use cellcc_link::Delay;
 use cellcc_units::{Span, Time};
+use serde::Deserialize;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::path::PathBuf;
 
 /// Timetables in real time.
 pub struct Timetables {
@@ -75,6 +83,71 @@ impl Source for Timetables {
                 }
             }
         })
+    }
+}
+
+// A file in the form of the NATCP authors, which begins when the daemon does.
+
+/// A file of reports about one user.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeedbackSource {
+    /// The user's name.
+    pub user: String,
+    /// The file.
+    pub file: PathBuf,
+    /// The RTT without the downlink's transmission.
+    pub network_rtt: Span,
+}
+
+impl SourceKind for FeedbackSource {
+    fn reads(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    fn file(&mut self) -> Option<&mut PathBuf> {
+        Some(&mut self.file)
+    }
+
+    async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String> {
+        let path = FeedbackPath { network: self.network_rtt, delay: Span::ZERO };
+        let timetable = FeedbackFile::read(&self.file, path).map_err(|error| error.to_string())?;
+        services.user(&self.user)?;
+        Ok(Box::new(Timetables::of_one(&self.user, Box::new(timetable), services.clock)))
+    }
+}
+
+// A link's trace, which begins when the daemon does.
+
+/// A link's trace, as what is known of one user.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The user's name.
+    pub user: String,
+    /// The link, as `cellcc compare --traces` names it.
+    pub link: String,
+    /// Whether the past period is reported, or the coming one.
+    pub knows: ReportSource,
+    /// The RTT without the link.
+    pub network_rtt: Span,
+}
+
+impl SourceKind for Trace {
+    fn reads(&self) -> String {
+        self.link.clone()
+    }
+
+    async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String> {
+        let capacity = services.traces.open(&self.link).map_err(|error| error.to_string())?.capacity;
+        let path = TracedPath::of_downlink(capacity, Delay::constant(self.network_rtt));
+        // How long reports travel is not up to the source here.
+        let settings = NetAssist { source: self.knows, delay: Span::ZERO, ..NetAssist::default() };
+        // Each user has its turn at another time of the period.
+        let offset = services.identities.key(services.user(&self.user)?).offset_in(settings.period);
+        let flow = ReportedFlow { start: Time::ZERO + offset, ..ReportedFlow::DEFAULT };
+        let reports = UnseenReports::new(Reports::new(settings, path, flow), 1);
+        Ok(Box::new(Timetables::of_one(&self.user, Box::new(reports), services.clock)))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE, name};
 use cellcc_netassist::Authority;
-use cellcc_netassist_client::consent::sign;
 use cellcc_netassist_client::protocol::{ALPN, MAX_MESSAGE_BYTES, Request, framed};
+use cellcc_netassist_client::statement::CONSENT;
 use cellcc_netassist_client::{Role, SERVICE_DNS_NAME};
 use noq::crypto::rustls::QuicClientConfig;
 use noq::{ClientConfig, Connection, Endpoint};
@@ -183,7 +183,8 @@ async fn somebody_elses_user_is_refused_and_nothing_about_it_is_reported() {
 async fn consent_for_one_server_is_of_no_use_to_another() {
     let edge = Edge::start();
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3600;
-    let consent = sign(&edge.credentials(Role::User, "bob"), &name(Role::Server, "video-1"), until).unwrap();
+    let consent =
+        CONSENT.sign(&edge.credentials(Role::User, "bob"), &name(Role::Server, "video-1"), until).unwrap();
     let mut thief = edge.client(edge.credentials(Role::Server, "video-2"));
     thief.client.want(BOB, 1, Some(consent));
     assert!(is_denied(&mut thief).await.contains("consent"));

@@ -4,7 +4,7 @@ use crate::broker::{Broker, Raw, folder_of, is_there, tls};
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE, name};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
-use cellcc_netassist_client::consent::sign;
+use cellcc_netassist_client::statement::CONSENT;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
@@ -145,7 +145,8 @@ async fn a_subscription_to_somebody_elses_user_is_refused_by_the_permissions() {
 async fn a_client_hears_that_the_broker_refuses_what_the_service_grants() {
     let Some((edge, broker)) = edge_and_broker().await else { return };
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3600;
-    let consent = sign(&edge.credentials(Role::User, "bob"), &name(Role::Server, "video-1"), until).unwrap();
+    let consent =
+        CONSENT.sign(&edge.credentials(Role::User, "bob"), &name(Role::Server, "video-1"), until).unwrap();
     let mut client = broker.client(edge.credentials(Role::Server, "video-1"));
     client.client.want(BOB, 1, Some(consent));
     let (user, reason) = client

@@ -2,7 +2,7 @@
 
 use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
 use cellcc_netassist::{Event, Ground};
-use cellcc_netassist_client::consent::sign;
+use cellcc_netassist_client::statement::CONSENT;
 use cellcc_netassist_client::{Role, ServiceAddress};
 use noq::ConnectionError;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -63,7 +63,7 @@ async fn a_users_consent_opens_what_no_flow_does() {
     let edge = Edge::start();
     let bob = edge.credentials(Role::User, "bob");
     let until = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 3600;
-    let consent = sign(&bob, &name(Role::Server, "video-1"), until).unwrap();
+    let consent = CONSENT.sign(&bob, &name(Role::Server, "video-1"), until).unwrap();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(BOB, 1, Some(consent));
     server.hears_that(|heard| (heard == Heard::Granted(BOB)).then_some(())).await;

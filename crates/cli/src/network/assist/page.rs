@@ -2,7 +2,7 @@
 
 use super::credentials;
 use crate::exit::{Exit, print};
-use cellcc_netassist_client::pass::{MAX_PASS, sign};
+use cellcc_netassist_client::statement::{MAX_PASS, PASS};
 use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Span;
 use std::net::Ipv6Addr;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let operator = credentials(&args.credentials, Role::Operator)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Exit::failed)?.as_secs();
     let until = now + args.lasts.as_nanos() / 1_000_000_000;
-    let pass = sign(&operator, &service, until).map_err(Exit::failed)?;
+    let pass = PASS.sign(&operator, &service, until).map_err(Exit::failed)?;
     print(&format!("https://{}:{}/#{pass}", page.host, page.port))?;
     Ok(ExitCode::SUCCESS)
 }

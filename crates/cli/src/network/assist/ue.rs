@@ -4,7 +4,7 @@ use super::{Connect, ServiceUrl, credentials};
 use crate::exit::{Exit, print, tell};
 use crate::network::own_flows::own_flows;
 use crate::network::process::{runtime, signals};
-use cellcc_netassist_client::consent::{MAX_CONSENT, sign};
+use cellcc_netassist_client::statement::{CONSENT, MAX_CONSENT};
 use cellcc_netassist_client::{Client, ClientEvent, PeerName, Role};
 use cellcc_units::Span;
 use std::path::PathBuf;
@@ -75,6 +75,6 @@ fn consent(args: &Args, server: &str) -> Result<ExitCode, Exit> {
     let device = credentials(&args.credentials, Role::User)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Exit::failed)?.as_secs();
     let until = now + args.lasts.as_nanos() / 1_000_000_000;
-    print(&sign(&device, &server, until).map_err(Exit::failed)?)?;
+    print(&CONSENT.sign(&device, &server, until).map_err(Exit::failed)?)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! The service's end of a broker: publishes records, and answers requests.
 
-use super::outbox::{Outbox, Waiting};
 use super::registrations::Registrations;
+use super::{Outbox, Waiting};
 use crate::problem_log::ProblemLog;
 use crate::transport::shared::Shared;
 use cellcc_netassist_client::nats::subject::{ALL_REQUESTS, CellName, SubjectToken};

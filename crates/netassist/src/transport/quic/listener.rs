@@ -1,14 +1,17 @@
 //! The socket that clients connect to: handshakes, and the requests of each connection.
 
-use super::connected::Connected;
-use super::restart::endpoint_config;
+use super::Connected;
 use crate::service::{ClientId, Reply};
 use crate::transport::shared::Shared;
 use cellcc_netassist_client::certificates::name_in;
 use cellcc_netassist_client::protocol::{Answer, framed, request};
 use cellcc_netassist_client::quic::{FramingError, read, transport};
 use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
-use noq::{Connection, Endpoint, Incoming, PathId, RecvStream, ServerConfig, TokioRuntime, VarInt};
+use noq::{
+    Connection, Endpoint, EndpointConfig, Incoming, PathId, RecvStream, ServerConfig, TokioRuntime, VarInt,
+};
+use noq_proto::HashedConnectionIdGenerator;
+use ring::hmac::{HMAC_SHA256, Key, sign};
 use rustls::pki_types::CertificateDer;
 use socket2::{Domain, Socket, Type};
 use std::io;
@@ -205,4 +208,19 @@ pub enum BindError {
     /// The certificate.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
+}
+
+// How clients hear at once that the service has crashed and was started again: it answers packets of connections that it does not
+// know with stateless resets (RFC 9000, section 10.3). A client believes the token that it was given before the crash, so that
+// tokens, and the connection identifiers that they belong to, are made from the service's private key.
+
+/// An endpoint that is known again after a restart with the same credentials.
+fn endpoint_config(credentials: &Credentials) -> EndpointConfig {
+    let secret = Key::new(HMAC_SHA256, credentials.key().secret_der());
+    let reset_key = Key::new(HMAC_SHA256, sign(&secret, b"cellcc netassist stateless reset").as_ref());
+    let identifiers = sign(&secret, b"cellcc netassist connection identifiers");
+    let identifiers = identifiers.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let mut config = EndpointConfig::new(Arc::new(reset_key));
+    config.cid_generator(Arc::new(move || Box::new(HashedConnectionIdGenerator::from_key(identifiers))));
+    config
 }
