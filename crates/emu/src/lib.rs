@@ -30,7 +30,6 @@ pub mod log;
 pub mod mahimahi;
 pub mod namespace;
 mod netlink;
-pub mod path;
 mod process;
 pub mod queue_counts;
 mod realtime;

@@ -2,8 +2,8 @@
 
 use crate::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
-    Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, Packet, Policer, Queue, Reordering,
-    ReorderingConfig, Scheduler, ShareOverTime, TraceCache,
+    Bottleneck, Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, Packet, PathConfig,
+    Queue, ReorderingConfig, ShareOverTime, TraceCache,
 };
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::fmt::Display;
@@ -15,19 +15,9 @@ use std::sync::Arc;
 /// the losses of one direction stay the same when the other changes.
 #[derive(Debug, Clone)]
 pub struct PathLinks {
-    /// To the receivers: one link, or that of each user of the cell.
-    pub forward: Vec<LinkConfig>,
-    /// Decides which data packets are lost.
-    pub forward_seed: u64,
-    /// Who is served in a slot of the cell; `None`: one link for all.
-    pub scheduler: Option<Scheduler>,
-    /// What is dropped before the links because it comes too fast.
-    pub policer: Option<Policer>,
-    /// Which data packets arrive later than others sent after them.
-    pub reordering: Option<ReorderingConfig>,
-    /// How long the clocks of the links and of their delays stand still; zero: never.
-    pub grain: Span,
-    /// Back from the receivers.
+    /// To the receivers.
+    pub forward: PathConfig,
+    /// Back from the receivers, with the grain of the way there.
     pub reverse: LinkConfig,
     /// Decides which acknowledgements are lost.
     pub reverse_seed: u64,
@@ -54,7 +44,7 @@ impl PathLinks {
         let delay = scenario.forward_delay()?;
         let loss = ShareOverTime::with_extra(scenario.path.loss, &scenario.path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
-        let config = |capacity: &Arc<Capacity>| {
+        let config = |capacity: &Arc<Capacity>| -> Result<LinkConfig, ResolveError> {
             Ok(LinkConfig {
                 capacity: Arc::clone(capacity),
                 queue: scenario.queue_before(capacity, scenario.path.queue, scenario.endpoint.packet())?,
@@ -66,18 +56,25 @@ impl PathLinks {
                 harq: scenario.path.harq,
             })
         };
-        let scheduler = scenario.cell.as_ref().map(|cell| cell.scheduler.parse().map_err(refused));
+        let bottleneck = match &scenario.cell {
+            None => Bottleneck::Link(config(&capacities.forward[0])?),
+            Some(cell) => Bottleneck::Cell {
+                users: capacities.forward.iter().map(config).collect::<Result<_, _>>()?,
+                scheduler: cell.scheduler.parse().map_err(refused)?,
+            },
+        };
         Ok(Self {
-            forward: capacities.forward.iter().map(config).collect::<Result<_, _>>()?,
-            forward_seed: scenario.seed_of(Randomness::ForwardLoss),
-            scheduler: scheduler.transpose()?,
-            policer: scenario.path.policer,
-            reordering: (!reordered.is_never()).then(|| ReorderingConfig {
-                share: reordered.clone(),
-                by: *reordered_by,
-                seed: scenario.seed_of(Randomness::Reordering),
-            }),
-            grain: *grain,
+            forward: PathConfig {
+                policer: scenario.path.policer,
+                bottleneck,
+                grain: *grain,
+                reordering: (!reordered.is_never()).then(|| ReorderingConfig {
+                    share: reordered.clone(),
+                    by: *reordered_by,
+                    seed: scenario.seed_of(Randomness::Reordering),
+                }),
+                seed: scenario.seed_of(Randomness::ForwardLoss),
+            },
             reverse: LinkConfig {
                 capacity: Arc::clone(&capacities.reverse),
                 queue: scenario.queue_before(&capacities.reverse, reverse.queue, scenario.endpoint.header)?,
@@ -94,23 +91,12 @@ impl PathLinks {
 
     /// The forward path.
     pub fn forward<P: Packet>(&self) -> ForwardPath<P> {
-        let forward = match &self.scheduler {
-            None => Link::with_grain(self.forward[0].clone(), self.forward_seed, self.grain).into(),
-            Some(scheduler) => ForwardPath::cell(self.forward.clone(), *scheduler, self.forward_seed),
-        };
-        let forward = match self.policer {
-            None => forward,
-            Some(policer) => forward.with_policer(policer),
-        };
-        match &self.reordering {
-            None => forward,
-            Some(config) => forward.with_reordering(Reordering::new(config.clone())),
-        }
+        ForwardPath::new(self.forward.clone())
     }
 
     /// The reverse path.
     pub fn reverse<P: Packet>(&self) -> Link<P> {
-        Link::with_grain(self.reverse.clone(), self.reverse_seed, self.grain)
+        Link::with_grain(self.reverse.clone(), self.reverse_seed, self.forward.grain)
     }
 }
 
@@ -213,7 +199,7 @@ mod tests {
         let scenario: Scenario = toml::from_str(&scenario).unwrap();
         let capacities = scenario.capacities(&TraceCache::default()).unwrap();
         let links = PathLinks::new(&scenario, &capacities).map_err(|error| error.to_string())?;
-        Ok([&links.forward[0], &links.reverse].map(|link| link.queue.to_string()))
+        Ok([&links.forward.links()[0], &links.reverse].map(|link| link.queue.to_string()))
     }
 
     #[test]

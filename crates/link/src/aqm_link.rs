@@ -1,13 +1,11 @@
 //! A link with any queue discipline and any jitter.
 
-use crate::access::AccessOverTime;
 use crate::capacity::Capacity;
 use crate::capacity::service_clock::ServiceClock;
 use crate::delay::line::DelayLine;
-use crate::link::LinkConfig;
 use crate::packet::{Delivery, Dropped, Packet, Poll};
-use crate::queue::AqmQueue;
-use crate::queue::{QueueCounters, QueueMeter};
+use crate::queue::{AqmQueue, QueueCounters, QueueMeter};
+use crate::stages::{LinkConfig, Timing};
 use cellcc_units::{Bytes, Time};
 use std::sync::Arc;
 
@@ -16,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct AqmLink<P> {
     queue: AqmQueue<P>,
-    access: Option<AccessOverTime>,
+    timing: Timing,
     clock: ServiceClock,
     delay_line: DelayLine<P>,
     meter: QueueMeter,
@@ -28,12 +26,11 @@ pub(crate) struct AqmLink<P> {
 
 impl<P: Packet> AqmLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64) -> Self {
-        let LinkConfig { capacity, queue, delay, jitter, loss: _, burst_loss: _, access, harq } = config;
         Self {
-            access: access.map(|access| AccessOverTime::new(access, seed)),
-            queue: AqmQueue::new(queue, &capacity, seed),
-            clock: ServiceClock::new(capacity),
-            delay_line: DelayLine::new(harq, delay, jitter, seed),
+            timing: Timing::new(&config, seed),
+            queue: AqmQueue::new(config.queue, &config.capacity, seed),
+            clock: ServiceClock::new(config.capacity),
+            delay_line: DelayLine::new(),
             meter: QueueMeter::default(),
             departure: None,
             next_service: Time::NEVER,
@@ -42,16 +39,13 @@ impl<P: Packet> AqmLink<P> {
 
     pub(crate) fn enqueue(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         self.advance(now);
-        let (clock, departure, access) = (&self.clock, self.departure, &self.access);
+        let (clock, departure, timing) = (&self.clock, self.departure, &self.timing);
         let is_first = self.queue.is_empty();
         self.queue.enqueue(now, packet, |queue| match queue.oldest() {
-            Some(since) => clock.clone().finish(ready(access, since), queue.waiting_bytes()),
+            Some(since) => clock.clone().finish(timing.ready(since), queue.waiting_bytes()),
             None => departure.map_or(now, |(time, _)| time),
         })?;
-        if is_first && let Some(access) = &mut self.access {
-            access.on_first(now);
-        }
-        self.meter.on_admitted(ready(&self.access, now));
+        self.meter.on_admitted(self.timing.begin(now, is_first));
         self.plan_service();
         // An idle link serves it at once.
         self.advance(now);
@@ -115,11 +109,8 @@ impl<P: Packet> AqmLink<P> {
     fn begin_service(&mut self, now: Time) {
         if let Some(next) = self.queue.begin_service(now) {
             let size = next.packet.size();
-            let departed_at = self.clock.finish(ready(&self.access, next.queued_at), size);
-            if let Some(access) = &mut self.access {
-                access.on_departed(departed_at);
-            }
-            self.delay_line.depart(next, departed_at);
+            let departed_at = self.clock.finish(self.timing.ready(next.queued_at), size);
+            self.delay_line.depart(next, departed_at, self.timing.arrival(departed_at));
             self.departure = Some((departed_at, size));
         }
         self.plan_service();
@@ -135,14 +126,9 @@ impl<P: Packet> AqmLink<P> {
     }
 
     fn plan_service(&mut self) {
-        let begin = |since| self.clock.begin(ready(&self.access, since));
+        let begin = |since| self.clock.begin(self.timing.ready(since));
         self.next_service = self.queue.oldest().map_or(Time::NEVER, begin);
     }
-}
-
-/// When the service of a packet may begin that came at `since`.
-fn ready(access: &Option<AccessOverTime>, since: Time) -> Time {
-    access.as_ref().map_or(since, |access| access.ready(since))
 }
 
 #[cfg(test)]

@@ -1,16 +1,11 @@
 //! A base station: users with a queue each, one of them served per slot.
 
-use crate::access::AccessOverTime;
 use crate::capacity::Capacity;
 use crate::delay::line::DelayLine;
-use crate::harq::Harq;
-use crate::link::LinkConfig;
-use crate::loss::LossOverTime;
-use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::queue::AqmQueue;
-use crate::queue::QueuedPacket;
-use crate::queue::{QueueCounters, QueueMeter};
+use crate::packet::{Delivery, Dropped, Packet, Poll};
+use crate::queue::{AqmQueue, QueueCounters, QueueMeter, QueuedPacket};
 use crate::scheduler::{Scheduler, State};
+use crate::stages::{Entry, LinkConfig, Timing};
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
@@ -37,9 +32,9 @@ pub struct Cell<P> {
 #[derive(Debug, Clone)]
 struct User<P> {
     capacity: Arc<Capacity>,
-    loss: Option<LossOverTime>,
-    access: Option<AccessOverTime>,
+    entry: Entry,
     queue: AqmQueue<P>,
+    timing: Timing,
     /// Begun in an earlier slot.
     in_service: Option<InService<P>>,
     meter: QueueMeter,
@@ -88,8 +83,8 @@ impl<P: Packet> Cell<P> {
     /// # Panics
     /// Where there is no such user.
     pub fn enqueue(&mut self, now: Time, user: usize, packet: P) -> Result<(), Dropped<P>> {
-        if self.users[user].loss.as_mut().is_some_and(|loss| loss.strikes(now)) {
-            return Err(Dropped { packet, at: now, reason: DropReason::Loss });
+        if let Some(reason) = self.users[user].entry.refuses(now) {
+            return Err(Dropped { packet, at: now, reason });
         }
         self.advance(now);
         let was_empty = self.users[user].queue.is_empty();
@@ -218,41 +213,33 @@ impl<P: Packet> Cell<P> {
 
 impl<P: Packet> User<P> {
     fn new(config: LinkConfig, seed: u64) -> Self {
-        let LinkConfig { capacity, queue, delay, jitter, loss, burst_loss, access, harq } = config;
-        let harq = harq.map(|harq| Harq { slot: SLOT, ..harq });
+        let config = config.in_slots(SLOT);
         Self {
-            access: access.map(|access| AccessOverTime::new(access, seed)),
-            queue: AqmQueue::new(queue, &capacity, seed),
-            capacity,
-            loss: LossOverTime::new(loss, burst_loss, seed),
+            entry: Entry::new(&config, seed),
+            queue: AqmQueue::new(config.queue, &config.capacity, seed),
+            timing: Timing::new(&config, seed),
+            capacity: config.capacity,
             in_service: None,
             meter: QueueMeter::default(),
-            delay_line: DelayLine::new(harq, delay, jitter, seed),
+            delay_line: DelayLine::new(),
         }
     }
 
     fn admit(&mut self, now: Time, packet: P) -> Result<(), Dropped<P>> {
         let carried = self.in_service.as_ref().map_or(Bytes::ZERO, |first| first.carried);
         let is_first = self.queue.is_empty();
-        let from = self.ready(now);
+        let from = self.timing.ready(now);
         self.queue
             .enqueue(now, packet, |queue| self.capacity.time_to_carry(from, queue.bytes() - carried))?;
-        if is_first && let Some(access) = &mut self.access {
-            access.on_first(now);
-        }
-        self.meter.on_admitted(slot_start(slot_from(self.ready(now))));
+        let ready = self.timing.begin(now, is_first);
+        self.meter.on_admitted(slot_start(slot_from(ready)));
         Ok(())
-    }
-
-    /// From when on a packet may be served that came at `since`.
-    fn ready(&self, since: Time) -> Time {
-        self.access.as_ref().map_or(since, |access| access.ready(since))
     }
 
     /// From when on the next packet may be served.
     fn next_since(&self) -> Option<Time> {
         let first = self.in_service.as_ref().map(|first| first.queued.queued_at);
-        first.or_else(|| self.queue.oldest()).map(|since| self.ready(since))
+        first.or_else(|| self.queue.oldest()).map(|since| self.timing.ready(since))
     }
 
     /// The end of the next slot, from `slot` on, that could carry something for this user.
@@ -283,10 +270,7 @@ impl<P: Packet> User<P> {
             left -= missing;
             self.queue.end_service();
             self.meter.on_departed(size);
-            if let Some(access) = &mut self.access {
-                access.on_departed(end);
-            }
-            self.delay_line.depart(first.queued, end);
+            self.delay_line.depart(first.queued, end, self.timing.arrival(end));
         }
         if !left.is_zero() {
             let used = (budget - left).get() as f64 / budget.get() as f64;

@@ -3,65 +3,22 @@
 //! A drop-tail queue never drops a packet that it has admitted. So the time at which a packet will leave is known
 //! when it arrives: each packet is computed once, at `enqueue`, and a driver needs one event for it, its arrival.
 
-use crate::access::{Access, AccessOverTime};
 use crate::capacity::Capacity;
-use crate::capacity::schedule::StepCursor;
 use crate::capacity::service_clock::ServiceClock;
-use crate::delay::Delay;
 use crate::delay::line;
-use crate::harq::{Harq, HarqOverTime};
-use crate::link::LinkConfig;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
+use crate::stages::{LinkConfig, Timing};
 use cellcc_units::{Bytes, QueueLimit, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The access of an uplink, and the repetitions of the radio.
-#[derive(Debug, Clone)]
-struct RadioStages {
-    access: Option<AccessOverTime>,
-    harq: Option<HarqOverTime>,
-}
-
-impl RadioStages {
-    fn new(access: Option<Access>, harq: Option<Harq>, seed: u64) -> Self {
-        Self {
-            access: access.map(|access| AccessOverTime::new(access, seed)),
-            harq: harq.map(|harq| HarqOverTime::new(harq, seed)),
-        }
-    }
-
-    /// When the service may begin of a packet that comes at `now`. `is_first`: into an empty queue.
-    // A call, as below, so that the usual link is inlined and laid out where it is used.
-    #[inline(never)]
-    fn ready(&mut self, now: Time, is_first: bool) -> Time {
-        let Some(access) = &mut self.access else { return now };
-        if is_first {
-            access.on_first(now);
-        }
-        access.ready(now)
-    }
-
-    /// When a packet is handed on that leaves at `departed_at`.
-    #[inline(never)]
-    fn release(&mut self, departed_at: Time) -> Time {
-        if let Some(access) = &mut self.access {
-            access.on_departed(departed_at);
-        }
-        self.harq.as_mut().map_or(departed_at, |harq| harq.release(departed_at))
-    }
-}
-
 /// A link with a drop-tail queue, without marks and jitter.
 #[derive(Debug, Clone)]
 pub(crate) struct DropTailLink<P> {
-    /// Most links have none: a branch that is always taken the same way.
-    radio: Option<Box<RadioStages>>,
     limit: QueueLimit,
-    delay: Delay,
+    timing: Timing,
     clock: ServiceClock,
-    delay_now: StepCursor<Span>,
     /// In order of arrival at the other end; the first `departed` of them have been taken off the queue.
     packets: VecDeque<Delivery<P>>,
     departed: usize,
@@ -76,21 +33,16 @@ pub(crate) struct DropTailLink<P> {
     busy_since: Time,
     /// Of the packet admitted last.
     last_departure: Time,
-    last_arrival: Time,
     next_arrival: Time,
 }
 
 impl<P: Packet> DropTailLink<P> {
-    /// Of a configuration without jitter and marks. `seed` decides what is random in access and repetitions.
+    /// `config` is without jitter, and its queue is drop-tail with this limit and without marks. `seed` decides what is random.
     pub(crate) fn new(config: LinkConfig, limit: QueueLimit, seed: u64) -> Self {
-        let LinkConfig { capacity, delay, access, harq, .. } = config;
-        let has_radio = access.is_some() || harq.is_some();
         Self {
-            radio: has_radio.then(|| Box::new(RadioStages::new(access, harq, seed))),
             limit,
-            delay_now: delay.0.start(),
-            delay,
-            clock: ServiceClock::new(capacity),
+            timing: Timing::new(&config, seed),
+            clock: ServiceClock::new(config.capacity),
             packets: VecDeque::new(),
             departed: 0,
             admitted: Bytes::ZERO,
@@ -98,7 +50,6 @@ impl<P: Packet> DropTailLink<P> {
             busy: Span::ZERO,
             busy_since: Time::ZERO,
             last_departure: Time::ZERO,
-            last_arrival: Time::ZERO,
             next_arrival: Time::NEVER,
         }
     }
@@ -114,21 +65,18 @@ impl<P: Packet> DropTailLink<P> {
             }
         }
         let is_first = self.last_departure <= now;
-        let ready = self.radio.as_mut().map_or(now, |radio| radio.ready(now, is_first));
+        let ready = self.timing.begin(now, is_first);
         if is_first {
             self.busy += self.last_departure.since(self.busy_since);
             self.busy_since = ready;
         }
         let departed_at = self.clock.finish(ready, size);
-        let delay = self.delay_now.value_at(&self.delay.0, departed_at);
-        let released_at = self.radio.as_mut().map_or(departed_at, |radio| radio.release(departed_at));
-        let arrived_at = (released_at + delay).max(self.last_arrival);
+        let arrived_at = self.timing.arrival(departed_at);
         if self.packets.is_empty() {
             self.next_arrival = arrived_at;
         }
         self.admitted += size;
         self.last_departure = departed_at;
-        self.last_arrival = arrived_at;
         self.packets.push_back(Delivery { packet, queued_at: now, departed_at, arrived_at });
         Ok(())
     }

@@ -1,13 +1,83 @@
 //! The forward path of the data: a link that all users share, or a cell; before it a policer, and behind it reordering.
 
 use crate::cell::Cell;
-use crate::delay::reordering::Reordering;
-use crate::link::{Link, LinkConfig};
+use crate::delay::reordering::{Reordering, ReorderingConfig};
+use crate::link::Link;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
 use crate::policer::{Bucket, Policer};
 use crate::queue::QueueCounters;
 use crate::scheduler::Scheduler;
+use crate::stages::LinkConfig;
 use cellcc_units::{Span, Time};
+
+/// One direction of a path, for all its users.
+#[derive(Debug, Clone)]
+pub struct PathConfig {
+    /// What is dropped before all else because it comes too fast, whichever user it is for.
+    pub policer: Option<Policer>,
+    /// The link, or the cell.
+    pub bottleneck: Bottleneck,
+    /// How long the clocks of the link and of its delay stand still; zero: never. A cell has slots of its own.
+    pub grain: Span,
+    /// Which packets arrive later than others sent after them.
+    pub reordering: Option<ReorderingConfig>,
+    /// Decides what is random in the link or the cell.
+    pub seed: u64,
+}
+
+/// One queue for all users, or one for each.
+#[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "a path has one of them, which is not moved about")]
+pub enum Bottleneck {
+    /// A link that all users share.
+    Link(LinkConfig),
+    /// A base station.
+    Cell {
+        /// The channel of each user.
+        users: Vec<LinkConfig>,
+        /// Who is served in a slot.
+        scheduler: Scheduler,
+    },
+}
+
+impl PathConfig {
+    /// A link and nothing else. `seed` decides what is random.
+    pub fn link(config: LinkConfig, seed: u64) -> Self {
+        Bottleneck::Link(config).path(seed)
+    }
+
+    /// The link, or that of each user.
+    pub fn links(&self) -> &[LinkConfig] {
+        match &self.bottleneck {
+            Bottleneck::Link(link) => std::slice::from_ref(link),
+            Bottleneck::Cell { users, .. } => users,
+        }
+    }
+
+    /// Two paths, one behind the other, that do the same: the first up to the link's service, the second behind it. `None` for a
+    /// cell.
+    pub fn split(self) -> Option<[Self; 2]> {
+        let Self { policer, bottleneck: Bottleneck::Link(link), grain, reordering, seed } = self else {
+            return None;
+        };
+        let path = |link| Self { grain, ..Self::link(link, seed) };
+        let [until_served, behind] = link.split().map(path);
+        Some([Self { policer, ..until_served }, Self { reordering, ..behind }])
+    }
+
+    /// The longest way of a packet that finds the queues empty and leaves at `time`, but for its service.
+    pub fn longest_way(&self, time: Time) -> Span {
+        let link = self.links().iter().map(|link| link.longest_way(time)).max().unwrap_or(Span::ZERO);
+        link + self.reordering.as_ref().map_or(Span::ZERO, |reordering| reordering.by)
+    }
+}
+
+impl Bottleneck {
+    /// This and nothing else. `seed` decides what is random.
+    pub fn path(self, seed: u64) -> PathConfig {
+        PathConfig { policer: None, bottleneck: self, grain: Span::ZERO, reordering: None, seed }
+    }
+}
 
 /// The path to the receivers.
 ///
@@ -15,56 +85,50 @@ use cellcc_units::{Span, Time};
 #[derive(Debug, Clone)]
 pub struct ForwardPath<P> {
     policer: Option<Bucket>,
-    bottleneck: Bottleneck<P>,
+    carrier: Carrier<P>,
     reordering: Option<Reordering<P>>,
 }
 
-/// One queue for all flows, or one for each user.
 #[derive(Debug, Clone)]
-enum Bottleneck<P> {
+enum Carrier<P> {
     Link(Box<Link<P>>),
     Cell(Box<Cell<P>>),
 }
 
 impl<P: Packet> ForwardPath<P> {
-    /// One link, whichever user a packet is for. `seed` decides which packets are lost.
-    pub fn link(config: LinkConfig, seed: u64) -> Self {
-        Link::new(config, seed).into()
-    }
-
-    /// A cell of these users. `seed` decides which packets are lost.
-    pub fn cell(users: Vec<LinkConfig>, scheduler: Scheduler, seed: u64) -> Self {
-        Self::new(Bottleneck::Cell(Box::new(Cell::new(users, scheduler, seed))))
-    }
-
-    /// The same path with a policer before it, of all that its users are sent.
-    pub fn with_policer(self, policer: Policer) -> Self {
-        Self { policer: Some(Bucket::new(policer)), ..self }
-    }
-
-    /// The same path with reordering behind it.
-    pub fn with_reordering(self, reordering: Reordering<P>) -> Self {
-        Self { reordering: Some(reordering), ..self }
+    /// An empty path at time zero.
+    pub fn new(config: PathConfig) -> Self {
+        let PathConfig { policer, bottleneck, grain, reordering, seed } = config;
+        Self {
+            policer: policer.map(Bucket::new),
+            carrier: match bottleneck {
+                Bottleneck::Link(link) => Carrier::Link(Box::new(Link::with_grain(link, seed, grain))),
+                Bottleneck::Cell { users, scheduler } => {
+                    Carrier::Cell(Box::new(Cell::new(users, scheduler, seed)))
+                }
+            },
+            reordering: reordering.map(Reordering::new),
+        }
     }
 
     /// When something happens next; [`Time::NEVER`] where nothing will.
     #[inline]
     pub fn next_wake(&self) -> Time {
-        let bottleneck = match &self.bottleneck {
-            Bottleneck::Link(link) => link.next_wake(),
-            Bottleneck::Cell(cell) => cell.next_wake(),
+        let carried = match &self.carrier {
+            Carrier::Link(link) => link.next_wake(),
+            Carrier::Cell(cell) => cell.next_wake(),
         };
-        bottleneck.min(self.next_held())
+        carried.min(self.next_held())
     }
 
     /// The time to poll for a driver that wakes seldom and is never late by more than `span`; see
     /// [`Link::last_arrival_within`].
     pub fn last_arrival_within(&self, span: Span) -> Time {
-        let bottleneck = match &self.bottleneck {
-            Bottleneck::Link(link) => link.last_arrival_within(span),
-            Bottleneck::Cell(cell) => cell.last_arrival_within(span),
+        let carried = match &self.carrier {
+            Carrier::Link(link) => link.last_arrival_within(span),
+            Carrier::Cell(cell) => cell.last_arrival_within(span),
         };
-        bottleneck.min(self.next_held())
+        carried.min(self.next_held())
     }
 
     /// When the next packet that was held back arrives.
@@ -78,9 +142,9 @@ impl<P: Packet> ForwardPath<P> {
     /// # Panics
     /// Where the cell has no such user.
     pub fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
-        match &mut self.bottleneck {
-            Bottleneck::Link(link) => link.counters(now),
-            Bottleneck::Cell(cell) => cell.counters(now, user),
+        match &mut self.carrier {
+            Carrier::Link(link) => link.counters(now),
+            Carrier::Cell(cell) => cell.counters(now, user),
         }
     }
 
@@ -96,9 +160,9 @@ impl<P: Packet> ForwardPath<P> {
         if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, packet.size())) {
             return Err(Dropped { packet, at: now, reason: DropReason::Policed });
         }
-        match &mut self.bottleneck {
-            Bottleneck::Link(link) => link.enqueue(now, packet),
-            Bottleneck::Cell(cell) => cell.enqueue(now, user, packet),
+        match &mut self.carrier {
+            Carrier::Link(link) => link.enqueue(now, packet),
+            Carrier::Cell(cell) => cell.enqueue(now, user, packet),
         }
     }
 
@@ -106,7 +170,7 @@ impl<P: Packet> ForwardPath<P> {
     #[inline]
     pub fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         match &self.reordering {
-            None => self.bottleneck.poll(now),
+            None => self.carrier.poll(now),
             Some(_) => self.poll_reordered(now),
         }
     }
@@ -118,7 +182,7 @@ impl<P: Packet> ForwardPath<P> {
             if let Some(late) = reordering.poll(now) {
                 return Poll::Ready(late);
             }
-            match self.bottleneck.poll(now) {
+            match self.carrier.poll(now) {
                 Poll::Ready(delivery) => {
                     if let Some(delivery) = reordering.pass(delivery) {
                         return Poll::Ready(delivery);
@@ -135,25 +199,12 @@ impl<P: Packet> ForwardPath<P> {
     }
 }
 
-impl<P> ForwardPath<P> {
-    fn new(bottleneck: Bottleneck<P>) -> Self {
-        Self { policer: None, bottleneck, reordering: None }
-    }
-}
-
-impl<P> From<Link<P>> for ForwardPath<P> {
-    /// One link, whichever user a packet is for.
-    fn from(link: Link<P>) -> Self {
-        Self::new(Bottleneck::Link(Box::new(link)))
-    }
-}
-
-impl<P: Packet> Bottleneck<P> {
+impl<P: Packet> Carrier<P> {
     #[inline(always)]
     fn poll(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         match self {
-            Bottleneck::Link(link) => link.poll(now),
-            Bottleneck::Cell(cell) => match cell.poll(now) {
+            Carrier::Link(link) => link.poll(now),
+            Carrier::Cell(cell) => match cell.poll(now) {
                 Poll::Ready((_, delivery)) => Poll::Ready(delivery),
                 Poll::Dropped((_, dropped)) => Poll::Dropped(dropped),
                 Poll::Wake(time) => Poll::Wake(time),
@@ -186,8 +237,8 @@ mod tests {
             by: Span::from_millis(5),
             seed: 1,
         };
-        let late = Reordering::new(every);
-        let mut forward = ForwardPath::link(LinkConfig::transparent(), 1).with_reordering(late);
+        let link = PathConfig::link(LinkConfig::transparent(), 1);
+        let mut forward = ForwardPath::new(PathConfig { reordering: Some(every), ..link });
         forward.enqueue(Time::ZERO, 7, Full(1)).expect("no limit");
         let arrival = forward.next_wake();
         let due = arrival + Span::from_millis(5);

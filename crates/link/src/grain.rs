@@ -16,11 +16,11 @@
 use crate::capacity::Capacity;
 use crate::capacity::schedule::StepCursor;
 use crate::delay::Delay;
-use crate::link::{Link, LinkConfig};
-use crate::loss::ShareOverTime;
+use crate::link::Server;
 use crate::packet::{Delivery, Dropped, Packet, Poll};
 use crate::queue::QueueCounters;
-use cellcc_units::{Bytes, Ratio, Span, Time};
+use crate::stages::LinkConfig;
+use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) struct GrainLink<P> {
     grain: Span,
-    /// Without loss and delay. It knows no time but that of the clock.
-    link: Link<P>,
+    /// Without delay. It knows no time but that of the clock.
+    link: Server<P>,
     delay: Delay,
     delay_now: StepCursor<Span>,
     /// In the delay, in order: they arrive when they are due by the clock, or somewhat later, and never before the one in front.
@@ -46,10 +46,9 @@ pub(crate) struct GrainLink<P> {
 impl<P: Packet> GrainLink<P> {
     pub(crate) fn new(config: LinkConfig, seed: u64, grain: Span) -> Self {
         let delay = config.delay;
-        let (none, lossless) = (Delay::constant(Span::ZERO), ShareOverTime::constant(Ratio::ZERO));
         Self {
             grain,
-            link: Link::new(LinkConfig { delay: none, loss: lossless, burst_loss: None, ..config }, seed),
+            link: Server::new(LinkConfig { delay: Delay::constant(Span::ZERO), ..config }, seed),
             delay_now: delay.0.start(),
             delay,
             delayed: VecDeque::new(),
@@ -183,7 +182,8 @@ impl<P: Packet> GrainLink<P> {
 mod tests {
     use super::*;
     use crate::delay::jitter::Jitter;
-    use cellcc_units::QueueLimit;
+    use crate::loss::ShareOverTime;
+    use cellcc_units::{QueueLimit, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     struct Numbered(u64);

@@ -1,7 +1,7 @@
 //! Links of cellular networks.
 //!
 //! [`Capacity`] is what a link can carry: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
-//! its text form. [`Link`] adds loss, queue, service and delay; [`Cell`] shares a base station among users;
+//! its text form. [`Link`] adds the stages of [`LinkConfig`]; [`Cell`] shares a base station among users;
 //! [`ForwardPath`] is one of the two with a policer before it and reordering behind it. [`radio`] says what recordings tell of
 //! links below IP.
 //!
@@ -24,6 +24,7 @@ mod policer;
 mod queue;
 pub mod radio;
 mod scheduler;
+mod stages;
 pub mod synthetic;
 mod texture;
 pub mod trace;
@@ -42,13 +43,14 @@ pub use delay::Delay;
 pub use delay::floor::{DelayFloor, FloorPoint};
 pub use delay::jitter::Jitter;
 pub use delay::reordering::{Reordering, ReorderingConfig};
-pub use forward_path::ForwardPath;
+pub use forward_path::{Bottleneck, ForwardPath, PathConfig};
 pub use harq::Harq;
-pub use link::{Link, LinkConfig};
+pub use link::Link;
 pub use loss::{Loss, ShareOverTime};
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
 pub use policer::Policer;
 pub use queue::*;
 pub use scheduler::Scheduler;
+pub use stages::LinkConfig;
 pub use texture::{Radio, Texture, TextureError, Wander};
 pub use trace_cache::{Capacities, TraceCache};

@@ -9,7 +9,7 @@ use cellcc_emu::device::Backend;
 use cellcc_emu::emulation::{Clock, DEFAULT_GRANULARITY, Emulation, EmulationSpec, SelfReport};
 use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::namespace::Namespace;
-use cellcc_emu::stage::{LinkStage, Stage};
+use cellcc_emu::stage::Stage;
 use cellcc_emu::topology::{Servers, Topology, TopologySpec};
 use cellcc_link::{Capacity, Delay, Jitter, LinkConfig, ShareOverTime};
 use cellcc_units::{QueueLimit, Rate, Ratio, Span, Time};
@@ -315,20 +315,16 @@ fn link(rate: Rate, queue: QueueLimit, log: Option<std::path::PathBuf>) -> Outco
 }
 
 fn stage(rate: Rate, queue: QueueLimit, delay_ms: u64, log: Option<std::path::PathBuf>) -> Outcome<Stage> {
-    Ok(Stage::Link(LinkStage {
-        config: LinkConfig {
-            capacity: Arc::new(Capacity::constant(rate)?),
-            queue: queue.into(),
-            delay: Delay::constant(Span::from_millis(delay_ms)),
-            jitter: Jitter::NONE,
-            loss: ShareOverTime::constant(Ratio::ZERO),
-            ..LinkConfig::transparent()
-        },
-        seed: 1,
-        policer: None,
-        reordering: None,
-        log: log.map(|path| LogSpec { path, header: LogHeader::default() }),
-    }))
+    let config = LinkConfig {
+        capacity: Arc::new(Capacity::constant(rate)?),
+        queue: queue.into(),
+        delay: Delay::constant(Span::from_millis(delay_ms)),
+        jitter: Jitter::NONE,
+        loss: ShareOverTime::constant(Ratio::ZERO),
+        ..LinkConfig::transparent()
+    };
+    let log = log.map(|path| LogSpec { path, header: LogHeader::default() });
+    Ok(Stage { log, ..Stage::link(config, 1) })
 }
 
 /// The run whose 99th percentile is the median of all runs'.

@@ -2,7 +2,7 @@
 
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec};
 use cellcc_emu::namespace::Namespace;
-use cellcc_emu::stage::{LinkStage, Stage};
+use cellcc_emu::stage::Stage;
 use cellcc_emu::topology::{Servers, Topology, TopologySpec};
 use cellcc_link::{Capacity, Delay, LinkConfig};
 use cellcc_units::{QueueLimit, Rate, Span};
@@ -33,7 +33,7 @@ impl Cell {
                 delay: Delay::constant(DELAY),
                 ..LinkConfig::transparent()
             };
-            vec![Stage::Link(LinkStage { config, seed: 1, policer: None, reordering: None, log: None })]
+            vec![Stage::link(config, 1)]
         };
         let spec = EmulationSpec {
             up: stage(Capacity::unlimited()),

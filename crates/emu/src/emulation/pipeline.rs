@@ -5,11 +5,9 @@
 
 use super::segment::Segment;
 use crate::error::EmuError;
-use crate::log::{LogEvent, LogSink, LogSpec, LogSummary};
-use crate::stage::{CellStage, LinkStage, Stage};
-use cellcc_link::{
-    Capacity, Delivery, Dropped, ForwardPath, LinkConfig, Packet, Poll, QueueCounters, Reordering,
-};
+use crate::log::{LogEvent, LogSink, LogSummary};
+use crate::stage::Stage;
+use cellcc_link::{Capacity, Delivery, Dropped, ForwardPath, Packet, Poll, QueueCounters};
 use cellcc_units::{Rate, Span, Time};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -98,25 +96,13 @@ impl Pipeline {
 
 impl StageState {
     fn new(stage: Stage) -> Result<Self, EmuError> {
-        let (path, log) = match stage {
-            Stage::Link(LinkStage { config, seed, policer, reordering, log }) => {
-                let log = log.map(|spec| open(&spec, &config)).transpose()?;
-                let path = ForwardPath::link(config, seed);
-                let path = match policer {
-                    Some(policer) => path.with_policer(policer),
-                    None => path,
-                };
-                let path = match reordering {
-                    Some(config) => path.with_reordering(Reordering::new(config)),
-                    None => path,
-                };
-                (path, log)
+        let log = match (&stage.log, stage.path.links()) {
+            (Some(spec), [link]) => {
+                Some(LogSink::create(spec, Arc::clone(&link.capacity), SystemTime::now())?)
             }
-            Stage::Cell(CellStage { users, scheduler, seed }) => {
-                (ForwardPath::cell(users, scheduler, seed), None)
-            }
+            _ => None,
         };
-        Ok(Self { path, log, entered: Time::ZERO })
+        Ok(Self { path: ForwardPath::new(stage.path), log, entered: Time::ZERO })
     }
 
     fn enqueue(&mut self, at: Time, segment: Segment) -> Result<(), Dropped<Segment>> {
@@ -155,16 +141,9 @@ impl StageState {
     }
 }
 
-fn open(spec: &LogSpec, config: &LinkConfig) -> Result<LogSink, EmuError> {
-    LogSink::create(spec, Arc::clone(&config.capacity), SystemTime::now())
-}
-
 fn mean_rate(stage: &Stage) -> Rate {
-    let rate = |config: &LinkConfig| config.capacity.mean_rate();
-    match stage {
-        Stage::Link(link) => rate(&link.config),
-        Stage::Cell(cell) => cell.users.iter().map(rate).min().unwrap_or(Capacity::MAX_RATE),
-    }
+    let links = stage.path.links().iter();
+    links.map(|link| link.capacity.mean_rate()).min().unwrap_or(Capacity::MAX_RATE)
 }
 
 #[cfg(test)]
@@ -172,26 +151,21 @@ mod tests {
     use super::*;
     use crate::emulation::arena::Arena;
     use crate::emulation::super_packet::Layout;
-    use cellcc_link::{Delay, Jitter, ShareOverTime};
+    use cellcc_link::{Delay, Jitter, LinkConfig, ShareOverTime};
     use cellcc_units::Ecn;
     use cellcc_units::{QueueLimit, Ratio};
     use std::sync::Arc;
 
     fn link(rate: Rate, delay_ms: u64, queue: u64) -> Stage {
-        Stage::Link(LinkStage {
-            config: LinkConfig {
-                capacity: Arc::new(Capacity::constant(rate).expect("a rate")),
-                queue: QueueLimit::Packets(queue).into(),
-                delay: Delay::constant(Span::from_millis(delay_ms)),
-                jitter: Jitter::NONE,
-                loss: ShareOverTime::constant(Ratio::ZERO),
-                ..LinkConfig::transparent()
-            },
-            seed: 1,
-            policer: None,
-            reordering: None,
-            log: None,
-        })
+        let config = LinkConfig {
+            capacity: Arc::new(Capacity::constant(rate).expect("a rate")),
+            queue: QueueLimit::Packets(queue).into(),
+            delay: Delay::constant(Span::from_millis(delay_ms)),
+            jitter: Jitter::NONE,
+            loss: ShareOverTime::constant(Ratio::ZERO),
+            ..LinkConfig::transparent()
+        };
+        Stage::link(config, 1)
     }
 
     fn segment() -> Segment {

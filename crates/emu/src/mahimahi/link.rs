@@ -2,10 +2,10 @@
 
 use super::queue::{self, Named};
 use super::words::Words;
-use super::{Chain, Direction, open_stage};
+use super::{Chain, Direction};
 use crate::error::EmuError;
 use crate::log::{LogHeader, LogSpec};
-use crate::stage::LinkStage;
+use crate::stage::Stage;
 use cellcc_link::{LinkConfig, Source, SpecError};
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ fn split(word: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn stage(source: &Source, once: bool, options: OfDirection, header: LogHeader) -> Result<LinkStage, String> {
+fn stage(source: &Source, once: bool, options: OfDirection, header: LogHeader) -> Result<Stage, String> {
     let kind = if options.queue.is_empty() { "infinite" } else { &options.queue };
     let Named { queue, name } = queue::queue(kind, &options.queue_arguments)
         .map_err(|problem| format!("queue `{kind}`, arguments `{}`: {problem}", options.queue_arguments))?;
@@ -146,8 +146,7 @@ fn stage(source: &Source, once: bool, options: OfDirection, header: LogHeader) -
         true => Arc::new(source.capacity.once().map_err(|error| error.to_string())?),
         false => Arc::clone(&source.capacity),
     };
-    let open = open_stage();
     let header = LogHeader { queue: name, ..header };
     let log = (!options.log.is_empty()).then(|| LogSpec { path: options.log.into(), header });
-    Ok(LinkStage { config: LinkConfig { capacity, queue, ..open.config }, log, ..open })
+    Ok(Stage { log, ..Stage::link(LinkConfig { capacity, queue, ..LinkConfig::transparent() }, 0) })
 }

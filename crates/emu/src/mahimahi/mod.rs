@@ -3,16 +3,15 @@
 //! Each of Mahimahi's shells is a process with a network of its own. Here the shells of one line become the stages of
 //! one path. Names, options and their meanings are those of Mahimahi 0.98; docs/how-to lists the differences.
 
-mod delay;
 mod link;
 mod loss;
-mod on_off;
 mod queue;
 mod words;
 
 use crate::error::EmuError;
-use crate::stage::{LinkStage, Stage};
-use cellcc_link::{LinkConfig, Source, SpecError};
+use crate::stage::Stage;
+use cellcc_link::{Delay, LinkConfig, Source, SpecError};
+use cellcc_units::Span;
 use std::ffi::OsString;
 use std::path::Path;
 use words::Words;
@@ -93,10 +92,10 @@ pub fn parse(
     while let Some(shell) = rest.first().and_then(Shell::of) {
         let mut words = Words::new(shell, rest);
         match shell {
-            Shell::Delay => delay::add(&mut words, &mut chain)?,
+            Shell::Delay => add_delay(&mut words, &mut chain)?,
             Shell::Link => link::add(&mut words, &mut chain, outside, open)?,
-            Shell::Loss => loss::add(&mut words, &mut chain)?,
-            Shell::OnOff => on_off::add(&mut words, &mut chain)?,
+            Shell::Loss => loss::add_loss(&mut words, &mut chain)?,
+            Shell::OnOff => loss::add_on_off(&mut words, &mut chain)?,
         }
         rest = words.command();
     }
@@ -118,10 +117,10 @@ enum Direction {
 
 impl Chain {
     /// A stage within all shells so far.
-    fn add(&mut self, direction: Direction, stage: LinkStage) {
+    fn add(&mut self, direction: Direction, stage: Stage) {
         match direction {
-            Direction::Up => self.up.insert(0, Stage::Link(stage)),
-            Direction::Down => self.down.push(Stage::Link(stage)),
+            Direction::Up => self.up.insert(0, stage),
+            Direction::Down => self.down.push(stage),
         }
     }
 
@@ -129,23 +128,38 @@ impl Chain {
     fn next_seed(&self) -> u64 {
         (self.up.len() + self.down.len()) as u64 + 1
     }
-
-    fn links(&self) -> impl Iterator<Item = &LinkStage> {
-        self.up.iter().chain(&self.down).filter_map(|stage| match stage {
-            Stage::Link(link) => Some(link),
-            Stage::Cell(_) => None,
-        })
-    }
 }
 
-/// A stage that neither holds nor loses nor delays anything.
-fn open_stage() -> LinkStage {
-    LinkStage { config: LinkConfig::transparent(), seed: 0, policer: None, reordering: None, log: None }
+/// `mm-delay MILLISECONDS`: the same delay in both directions.
+fn add_delay(words: &mut Words, chain: &mut Chain) -> Result<(), EmuError> {
+    let (delay, shown) = words.next_parsed("the delay", delay)?;
+    for direction in [Direction::Up, Direction::Down] {
+        let config = LinkConfig { delay: delay.clone(), ..LinkConfig::transparent() };
+        chain.add(direction, Stage::link(config, 0));
+    }
+    chain.prefix += &format!("[delay {shown}] ");
+    Ok(())
+}
+
+/// As `cellcc shell` takes for a round trip.
+const MOST_MILLIS: u32 = 60_000;
+
+/// Whole milliseconds as Mahimahi has them, or a delay with its unit; and how the prompt shows it.
+fn delay(text: &str) -> Result<(Delay, String), String> {
+    if let Ok(millis) = text.parse::<u32>() {
+        if millis > MOST_MILLIS {
+            return Err(format!("a delay is at most {MOST_MILLIS} ms"));
+        }
+        return Ok((Delay::constant(Span::from_millis(millis.into())), format!("{millis} ms")));
+    }
+    let expected =
+        "write whole milliseconds, such as 20, or a delay with its unit, such as 2.5ms or 10ms@5s,40ms@5s";
+    text.parse().map(|delay| (delay, text.to_owned())).map_err(|_| expected.into())
 }
 
 fn each_log_has_its_file(chain: &Chain) -> Result<(), EmuError> {
-    let mut paths: Vec<&Path> =
-        chain.links().filter_map(|link| link.log.as_ref()).map(|log| log.path.as_path()).collect();
+    let logs = chain.up.iter().chain(&chain.down).filter_map(|stage| stage.log.as_ref());
+    let mut paths: Vec<&Path> = logs.map(|log| log.path.as_path()).collect();
     paths.retain(|path| !path.starts_with("/dev"));
     paths.sort_unstable();
     match paths.windows(2).find(|pair| pair[0] == pair[1]) {

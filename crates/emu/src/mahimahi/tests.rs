@@ -25,25 +25,19 @@ fn refusal(text: &str) -> String {
     }
 }
 
-fn links(stages: &[Stage]) -> Vec<&LinkStage> {
-    fn link(stage: &Stage) -> &LinkStage {
-        match stage {
-            Stage::Link(link) => link,
-            Stage::Cell(_) => panic!("Mahimahi has no cells"),
-        }
-    }
-    stages.iter().map(link).collect()
+fn links(stages: &[Stage]) -> Vec<&LinkConfig> {
+    stages.iter().flat_map(|stage| stage.path.links()).collect()
 }
 
 /// What each stage does, in a word.
 fn words(stages: &[Stage]) -> Vec<String> {
-    let rate = |link: &LinkStage| link.config.capacity.mean_rate();
-    let word = |link: &LinkStage| match link {
+    let rate = |link: &LinkConfig| link.capacity.mean_rate();
+    let word = |link: &LinkConfig| match link {
         link if rate(link) < Capacity::MAX_RATE => rate(link).to_string(),
-        link if link.config.loss != ShareOverTime::constant(Ratio::ZERO) => {
-            format!("loss {}", link.config.loss)
+        link if link.loss != ShareOverTime::constant(Ratio::ZERO) => {
+            format!("loss {}", link.loss)
         }
-        link => link.config.delay.to_string(),
+        link => link.delay.to_string(),
     };
     links(stages).into_iter().map(word).collect()
 }
@@ -84,8 +78,8 @@ fn options_stand_before_between_and_after_the_traces() {
         "mm-link --uplink-queue=infinite --uplink-queue-args=packets=100 1Mbit/s 2Mbit/s --uplink-queue droptail sh",
     ] {
         let chain = chain(text);
-        assert_eq!(links(&chain.up)[0].config.queue, QueueLimit::Packets(100).into(), "{text}");
-        assert_eq!(links(&chain.down)[0].config.queue, QueueLimit::Unlimited.into(), "{text}");
+        assert_eq!(links(&chain.up)[0].queue, QueueLimit::Packets(100).into(), "{text}");
+        assert_eq!(links(&chain.down)[0].queue, QueueLimit::Unlimited.into(), "{text}");
         assert_eq!(chain.command, line("sh"), "{text}");
     }
 }
@@ -105,7 +99,7 @@ fn every_queue_of_mahimahi_has_its_twin() {
         let text =
             format!("mm-link 1Mbit/s 1Mbit/s --uplink-queue={kind} --uplink-queue-args={arguments} -- sh");
         let chain = chain(&text);
-        assert_eq!(links(&chain.up)[0].config.queue, queue.parse::<Queue>().unwrap(), "{text}");
+        assert_eq!(links(&chain.up)[0].queue, queue.parse::<Queue>().unwrap(), "{text}");
     }
 }
 
@@ -113,7 +107,7 @@ fn every_queue_of_mahimahi_has_its_twin() {
 fn queues_that_mahimahi_does_not_have_are_written_with_their_settings() {
     for queue in ["red(verus,limit=100pkt)", "fq-codel", "codel(limit=100pkt)", "pie(mahimahi)", "100pkt"] {
         let chain = chain(&format!("mm-link 1Mbit/s 1Mbit/s --uplink-queue={queue} -- sh"));
-        assert_eq!(links(&chain.up)[0].config.queue, queue.parse::<Queue>().unwrap(), "{queue}");
+        assert_eq!(links(&chain.up)[0].queue, queue.parse::<Queue>().unwrap(), "{queue}");
     }
 }
 
@@ -122,7 +116,7 @@ fn a_log_tells_its_direction_its_line_its_queue_and_the_shells_round_it() {
     let text = "mm-link 1Mbit/s 2Mbit/s --uplink-log=up.log -d down.log --downlink-queue=droptail \
                 --downlink-queue-args=bytes=150000 -- sh -c x";
     let chain = parse(&line(&format!("mm-delay 10 {text}")), "[delay 1 ms] ", &open).unwrap();
-    let logs = [&links(&chain.up)[0].log, &links(&chain.down)[1].log].map(|log| log.clone().unwrap());
+    let logs = [&chain.up[0].log, &chain.down[1].log].map(|log| log.clone().unwrap());
     let header = LogHeader {
         link: "Uplink".into(),
         trace: "1Mbit/s".into(),
@@ -142,7 +136,7 @@ fn a_loss_and_an_outage_are_of_one_direction_with_lots_of_their_own() {
         chain("mm-loss uplink 0.1 mm-loss uplink 0.2 mm-loss downlink 1% --seed=9 mm-onoff downlink 0 2 sh");
     assert_eq!(words(&chain.up), ["loss 0.2x", "loss 0.1x"]);
     assert_eq!(words(&chain.down), ["loss 0.01x", "loss 1x"]);
-    let seeds: Vec<u64> = links(&chain.up).iter().chain(&links(&chain.down)).map(|link| link.seed).collect();
+    let seeds: Vec<u64> = chain.up.iter().chain(&chain.down).map(|stage| stage.path.seed).collect();
     assert_eq!(seeds, [2, 1, 9, 4]);
     assert_eq!(chain.prefix, "[loss up=0.1] [loss up=0.2] [loss down=1%] [onoff (down) on=0s off=2s] ");
 }
@@ -170,7 +164,7 @@ fn once_the_link_ends_with_its_trace() {
     fs::write(&trace, "1\n2\n").unwrap();
     let arrivals = |once: &str| {
         let chain = chain(&format!("mm-link {0} {0} {once} sh", trace.display()));
-        let mut link = Link::new(links(&chain.up)[0].config.clone(), 0);
+        let mut link = Link::new(links(&chain.up)[0].clone(), 0);
         for _ in 0..6 {
             link.enqueue(Time::ZERO, FullSized).unwrap();
         }

@@ -4,11 +4,11 @@ use super::run::{MTU, Run, Workload, run};
 use crate::emulation::DEFAULT_GRANULARITY;
 use crate::error::EmuError;
 use crate::namespace::enter_user_namespace_if_needed;
-use crate::path::stages;
+use crate::stage::Stages;
 use crate::topology::{Servers, Topology, TopologySpec};
 use cellcc_experiment::{Endpoint, FlowSetup, ResolveError, RunError, Scenario};
 use cellcc_link::TraceCache;
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Time};
 
 /// The paths of a driver in real time.
 #[derive(Debug)]
@@ -39,21 +39,16 @@ impl Paths {
         self.check_endpoint(&scenario.endpoint)?;
         scenario.flows.iter().try_for_each(|flow| self.check_flow(flow))?;
         scenario.resolve_path(&self.links)?;
-        stages(scenario, &scenario.capacities(&self.links)?).map(drop)
+        Stages::new(scenario, &scenario.capacities(&self.links)?).map(drop)
     }
 
     /// Runs the flows of a resolved Scenario.
     pub(crate) fn run<T: Workload>(&self, scenario: &Scenario, workload: &T) -> Result<Run<T>, RunError> {
         let failed = |error: ResolveError| RunError(error.to_string());
         let capacities = scenario.capacities(&self.links).map_err(failed)?;
-        let stages = stages(scenario, &capacities).map_err(failed)?;
+        let stages = Stages::new(scenario, &capacities).map_err(failed)?;
         let end = Time::ZERO + scenario.duration;
-        let path = &scenario.path;
-        let delay = scenario.forward_delay().map_err(failed)?.at(end)
-            + path.jitter
-            + path.reordered_by
-            + path.access.map_or(Span::ZERO, |access| access.longest())
-            + path.harq.map_or(Span::ZERO, |harq| harq.longest());
+        let delay = stages.down.iter().map(|stage| stage.path.longest_way(end)).max().unwrap_or_default();
         let run = run(scenario, workload, (stages, capacities), DEFAULT_GRANULARITY, delay);
         run.map_err(|error| RunError(error.to_string()))
     }

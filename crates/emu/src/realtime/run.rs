@@ -3,8 +3,8 @@
 use super::watch::{Watch, Watched, port_of_flow};
 use crate::emulation::{Clock, DirectionReport, Emulation, EmulationSpec, SelfReport};
 use crate::error::EmuError;
-use crate::path::Stages;
 use crate::queue_counts::QueueCounts;
+use crate::stage::Stages;
 use crate::topology::{Servers, Topology, TopologySpec, User};
 use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario, UserQueues};
 use cellcc_link::{Capacities, DualCounters};

@@ -1,4 +1,5 @@
 use super::*;
+use crate::DropReason;
 use crate::{Delay, Jitter, Link, ShareOverTime};
 use crate::{DropHead, Queue};
 use cellcc_units::{QueueLimit, Rate, Ratio};

@@ -33,16 +33,14 @@ pub(crate) struct JitterOverTime {
 const STREAM: u64 = 0x6a69_7474_6572; // "jitter"
 
 impl JitterOverTime {
-    pub(crate) fn new(jitter: Jitter, seed: u64) -> Self {
-        Self { jitter, generator: Pcg64Mcg::seed_from_u64(seed ^ STREAM) }
+    /// `None` where no packet is later than another.
+    pub(crate) fn new(jitter: Jitter, seed: u64) -> Option<Self> {
+        let generator = || Pcg64Mcg::seed_from_u64(seed ^ STREAM);
+        (!jitter.up_to.is_zero()).then(|| Self { jitter, generator: generator() })
     }
 
     /// When a packet arrives that would arrive at `time` without jitter, the one before it having arrived at `before`.
-    #[inline]
     pub(crate) fn arrival(&mut self, time: Time, before: Time) -> Time {
-        if self.jitter.up_to.is_zero() {
-            return time.max(before);
-        }
         let ends = u128::from(self.jitter.up_to.as_nanos()) + 1;
         let extra = (u128::from(self.generator.next_u64()) * ends) >> 64;
         let late = time + Span::from_nanos(extra as u64); // at most `up_to`
@@ -55,7 +53,8 @@ mod tests {
     use super::*;
 
     fn arrivals(reorders: bool, seed: u64) -> Vec<Time> {
-        let mut jitter = JitterOverTime::new(Jitter { up_to: Span::from_millis(5), reorders }, seed);
+        let jitter = Jitter { up_to: Span::from_millis(5), reorders };
+        let mut jitter = JitterOverTime::new(jitter, seed).unwrap();
         let mut before = Time::ZERO;
         let sent = |number| Time::ZERO + Span::from_millis(number);
         (0..10_000)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{DropReason, Jitter, ShareOverTime};
 use cellcc_units::{Ratio, Span};
 use proptest::prelude::*;
 

@@ -33,6 +33,7 @@ const STAGES: &[(&str, &str)] = &[
     ("link/src/aqm_link.rs", QUEUE),
     ("link/src/queue", QUEUE),
     ("link/src/delay", QUEUE),
+    ("link/src/stages.rs", QUEUE),
     ("link", "link: which kind, random loss"),
     ("control/src/flow.rs", "flow accounting"),
     ("control/src/rtt.rs", "RTT estimate"),

@@ -5,8 +5,7 @@ use crate::exit::Exit;
 use crate::network::emulator::emulated::{self, Asked, How, MOST_USERS};
 use cellcc_emu::log::{LogHeader, LogSpec};
 use cellcc_emu::mahimahi::Chain;
-use cellcc_emu::path::{Stages, stages};
-use cellcc_emu::stage::Stage;
+use cellcc_emu::stage::{Stage, Stages};
 use cellcc_experiment::conditions::Command;
 use cellcc_experiment::{CellSetup, DEFAULT_DRIVER, Offset, PlanFile, Scenario};
 use cellcc_link::{Capacity, Queue, TraceCache};
@@ -76,7 +75,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     let channels: Vec<_> = std::iter::once(&scenario.trace).chain(users).collect();
     let capacities =
         traces.open_all(channels.iter().copied(), &scenario.path.reverse.trace).map_err(Exit::input)?;
-    let Stages { up, down } = stages(&scenario, &capacities).map_err(Exit::input)?;
+    let Stages { up, down } = Stages::new(&scenario, &capacities).map_err(Exit::input)?;
     let header = |link: &str, trace: &str, queue: &Queue| LogHeader {
         link: link.into(),
         trace: trace.into(),

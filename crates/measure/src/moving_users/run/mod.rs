@@ -20,9 +20,9 @@ mod sites;
 use anyhow::{Context, Result, bail};
 use cellcc_emu::emulation::{DEFAULT_GRANULARITY, Emulation, EmulationSpec};
 use cellcc_emu::queue_counts::QueueCounts;
-use cellcc_emu::stage::{CellStage, LinkStage, Stage};
+use cellcc_emu::stage::Stage;
 use cellcc_emu::topology::{Servers, Topology, TopologySpec};
-use cellcc_link::{Capacity, Delay, LinkConfig, Scheduler};
+use cellcc_link::{Bottleneck, Capacity, Delay, LinkConfig, Scheduler};
 use cellcc_units::{QueueLimit, Rate, Span};
 use edge::Edge;
 use flows::Flows;
@@ -121,18 +121,11 @@ fn emulate(queues: Arc<QueueCounts>) -> Result<Emulation> {
         ..LinkConfig::transparent()
     };
     let capacity = Capacity::constant(Rate::from_mbit_per_sec(USER_MBIT)).context("a rate above zero")?;
-    let cell =
-        CellStage { users: vec![link(capacity); USERS.len()], scheduler: Scheduler::RoundRobin, seed: 1 };
-    let up = LinkStage {
-        config: link(Capacity::unlimited()),
-        seed: 1,
-        policer: None,
-        reordering: None,
-        log: None,
-    };
+    let users = vec![link(capacity); USERS.len()];
+    let cell = Bottleneck::Cell { users, scheduler: Scheduler::RoundRobin };
     let spec = EmulationSpec {
-        up: vec![Stage::Link(up)],
-        down: vec![Stage::Cell(cell)],
+        up: vec![Stage::link(link(Capacity::unlimited()), 1)],
+        down: vec![cell.path(1).into()],
         granularity: DEFAULT_GRANULARITY,
         receive_offload: true,
         taps: None,
