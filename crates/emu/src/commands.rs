@@ -145,13 +145,13 @@ impl Commands {
 
     /// A server that is killed at once leaves what it has not written yet.
     fn ask_servers_to_end(&mut self) {
-        const PATIENCE: Duration = Duration::from_secs(1);
+        const LONGEST_SERVERS_END: Duration = Duration::from_secs(1);
         const PAUSE: Duration = Duration::from_millis(2);
         let is_running = |one: &Started| one.is_server && one.status.is_none();
         for server in self.started.iter().filter(|one| is_running(one)) {
             let _ = kill_process_group(server.pid, Signal::TERM);
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + LONGEST_SERVERS_END;
         while self.started.iter().any(is_running) && Instant::now() < deadline {
             match self.reap(WaitOptions::NOHANG) {
                 Ok(true) => {}

@@ -39,9 +39,9 @@ use std::time::{Duration, Instant};
 /// What `ps` calls it.
 pub(crate) const NAME: &str = "cellcc-guard";
 /// The guards of emulators within ours end theirs first.
-const PATIENCE_WITH_GUARDS: Duration = Duration::from_secs(1);
+const GUARDS_SPARED_FOR: Duration = Duration::from_secs(1);
 /// A process that the kernel does not end by then, it will not end soon: it waits for a device.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LONGEST_KILLING: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
 /// The kernel's longest path (PATH_MAX of `linux/limits.h`).
 const LONGEST_PATH: usize = 4096;
@@ -185,8 +185,8 @@ fn end_all(namespaces: &[OwnedFd]) {
     let numbers: Vec<u64> =
         namespaces.iter().filter_map(number).filter(|number| Some(*number) != own).collect();
     let began = Instant::now();
-    while began.elapsed() < PATIENCE {
-        let spares_guards = began.elapsed() < PATIENCE_WITH_GUARDS;
+    while began.elapsed() < LONGEST_KILLING {
+        let spares_guards = began.elapsed() < GUARDS_SPARED_FOR;
         let mut found = 0;
         for process in Process::all() {
             let is_inside =

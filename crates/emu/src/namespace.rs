@@ -57,6 +57,11 @@ impl Namespace {
         on_new_thread(make)
     }
 
+    /// A connection to its tables.
+    pub(crate) fn netlink(&self) -> Result<Netlink, EmuError> {
+        self.run(Netlink::open)?
+    }
+
     /// Runs `work` in this namespace, in a thread of its own, and waits for it.
     ///
     /// # Errors

@@ -1,7 +1,6 @@
 //! The kernel's table of links, addresses and routes: rtnetlink, one request at a time.
 
 use crate::error::EmuError;
-use crate::namespace::Namespace;
 use netlink_packet_core::{
     ErrorMessage, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader,
     NetlinkMessage, NetlinkPayload,
@@ -74,11 +73,6 @@ impl Netlink {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// To another namespace.
-    pub(crate) fn open_in(namespace: &Namespace) -> Result<Self, EmuError> {
-        namespace.run(Self::open)?
-    }
-
     /// Whether we may change this namespace. The kernel asks for the permission before it looks for the link.
     pub(crate) fn may_change(&mut self) -> bool {
         let nonexistent = i32::MAX.cast_unsigned();
@@ -131,7 +125,7 @@ impl Netlink {
         &mut self,
         name: &str,
         peer_name: &str,
-        peer_namespace: &Namespace,
+        peer_namespace: impl AsFd,
     ) -> Result<(), EmuError> {
         let mut peer = LinkMessage::default();
         peer.attributes = vec![

@@ -3,22 +3,20 @@
 //! Both back ends hand over super-packets of up to 64 KiB with a virtio_net_hdr that says how to segment them (TSO, USO).
 
 mod packet;
-mod tun;
 
 use crate::error::EmuError;
 use crate::namespace::{Namespace, set_sysctl};
 use crate::netlink::{LinkChange, Netlink};
 use crate::sys;
 use packet::PacketDevice;
-use rustix::io::Errno;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{Errno, read, writev};
 use std::fmt;
-use std::io;
-use std::os::fd::BorrowedFd;
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tun::TunDevice;
-pub(crate) use tun::open as open_tun;
 
 /// Names of our links; "%d" becomes the first free number.
 const LINK_NAME: &str = "cellcc-%d";
@@ -87,7 +85,7 @@ impl Device {
             Backend::Tun => namespace.run(TunDevice::create)??,
             Backend::Packet => PacketDevice::create(namespace, fabric, mtu)?,
         };
-        let mut netlink = Netlink::open_in(namespace)?;
+        let mut netlink = namespace.netlink()?;
         let name = netlink.link(index)?.name;
         namespace.run(|| prepare(&name))??;
         let change = LinkChange {
@@ -192,3 +190,38 @@ fn prepare(name: &str) -> Result<(), EmuError> {
 }
 
 const VNET_HEADER_BYTES: usize = sys::VNET_HEADER_BYTES;
+
+/// A TUN device with a virtio_net_hdr before each packet.
+#[derive(Debug)]
+struct TunDevice {
+    file: OwnedFd,
+}
+
+impl TunDevice {
+    /// Makes one in the calling thread's namespace; gives its index too. The kernel removes it when the file is closed.
+    fn create() -> Result<(Kind, u32), EmuError> {
+        let file =
+            open_tun().map_err(EmuError::system("open /dev/net/tun (`--backend veth` does without)"))?;
+        let name = sys::tun_attach(file.as_fd(), LINK_NAME).map_err(EmuError::system("make a TUN device"))?;
+        sys::tun_offload(file.as_fd()).map_err(EmuError::system("ask a TUN device for super-packets"))?;
+        let index = Netlink::open()?.link_named(&name)?.index;
+        Ok((Kind::Tun(Self { file }), index))
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn receive(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        read(&self.file, buffer)
+    }
+
+    fn send(&self, vnet_header: &[u8], headers: &[u8], payload: &[u8]) -> Result<(), Errno> {
+        writev(&self.file, &[vnet_header, headers, payload].map(IoSlice::new)).map(drop)
+    }
+}
+
+/// The file of which each opening is a device of its own.
+pub(crate) fn open_tun() -> Result<OwnedFd, Errno> {
+    rustix::fs::open("/dev/net/tun", OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+}

@@ -48,14 +48,14 @@ impl PacketDevice {
         fabric: &Namespace,
         mtu: u16,
     ) -> Result<(Kind, u32), EmuError> {
-        let mut netlink = Netlink::open_in(fabric)?;
+        let mut netlink = fabric.netlink()?;
         let before: Vec<u32> = netlink.links()?.iter().map(|link| link.index).collect();
         netlink.add_veth(LINK_NAME, LINK_NAME, namespace)?;
         let new = netlink.links()?.into_iter().find(|link| !before.contains(&link.index));
         let vanished = || EmuError::system("find a new veth pair")(io::Error::from(io::ErrorKind::NotFound));
         let far = new.ok_or_else(vanished)?;
         let near_index = far.peer.ok_or_else(vanished)?;
-        let near = Netlink::open_in(namespace)?.link(near_index)?;
+        let near = namespace.netlink()?.link(near_index)?;
         let mut addresses = [0; 12];
         for (to, from) in addresses.iter_mut().zip(near.address.iter().chain(&far.address)) {
             *to = *from;

@@ -1,29 +1,12 @@
 //! One TCP flow as its packets show it: `experiment`'s meter, fed from sequence numbers and acknowledgements.
 
 use super::packet::Sacks;
-use super::taps::{AckTap, DataTap};
+use super::taps::{AckTap, DataTap, Seen};
 use crate::realtime::{List, Watched};
 use crate::tap::Tap;
-use cellcc_experiment::{Application, Delivery, FlowMeter, FlowSetup, Frames, Scenario, Source};
+use cellcc_experiment::{Application, FlowMeter, FlowSetup, Frames, Scenario, Source};
 use cellcc_units::Time;
 use std::collections::BTreeMap;
-
-/// What the taps saw of a flow.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Seen {
-    /// The sender opened the connection; data begin at `data_from`.
-    Opened { data_from: u32 },
-    /// Data left the sender.
-    Sent { sequence: u32, payload: u32 },
-    /// Data were dropped on their way.
-    Lost,
-    /// Data arrived at the receiver.
-    Delivered { sequence: u32, payload: u32, delivery: Delivery },
-    /// An acknowledgement arrived at the sender.
-    Acknowledged { next: u32, sacks: Sacks },
-    /// The receiver sent an acknowledgement.
-    AckSent,
-}
 
 /// Measures one flow. Events come in the order in which they happened.
 #[derive(Debug)]

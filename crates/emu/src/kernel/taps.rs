@@ -1,11 +1,27 @@
 //! The taps for TCP: sequence numbers of data on the downlink, acknowledgements on the uplink.
 
-use super::conversation::Seen;
-use super::packet::{self, TcpHeaders};
+use super::packet::{self, Sacks, TcpHeaders};
 use crate::realtime::{Event, List, delivery, flow_of_port};
 use crate::tap::{SegmentView, Tap};
 use cellcc_link::Delivery;
 use cellcc_units::Time;
+
+/// What the taps saw of a flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Seen {
+    /// The sender opened the connection; data begin at `data_from`.
+    Opened { data_from: u32 },
+    /// Data left the sender.
+    Sent { sequence: u32, payload: u32 },
+    /// Data were dropped on their way.
+    Lost,
+    /// Data arrived at the receiver.
+    Delivered { sequence: u32, payload: u32, delivery: cellcc_experiment::Delivery },
+    /// An acknowledgement arrived at the sender.
+    Acknowledged { next: u32, sacks: Sacks },
+    /// The receiver sent an acknowledgement.
+    AckSent,
+}
 
 /// Observes the data on the downlink.
 pub(super) struct DataTap(pub(super) List<Seen>);

@@ -1,9 +1,7 @@
 //! The figures of a log: those of `mm-throughput-graph`, and drops.
 
-use super::percentile::Counts;
+use super::delays::{Counts, DelaySeries, SignalDelay};
 use super::read::Entry;
-use super::series::DelaySeries;
-use super::signal::SignalDelay;
 use std::num::NonZeroU64;
 
 /// The figures of a log. Averages are over the time from its first line to its last, as Mahimahi has them.

@@ -13,17 +13,15 @@
 //! would write: every packet with those 4 bytes, and every capacity by 1504/1500 larger. The opportunities of one
 //! millisecond stand in one line with their sum.
 
+mod delays;
 mod digest;
 mod lines;
-mod percentile;
 mod read;
-mod series;
-mod signal;
 mod sink;
 
+pub use delays::{DelayRange, DelaySeries};
 pub use digest::{Bin, Digest};
 pub use read::{Entry, read, read_from};
-pub use series::{DelayRange, DelaySeries};
 pub use sink::{LogSink, LogSummary};
 
 use cellcc_units::{Bytes, Span, Time};

@@ -11,12 +11,10 @@
 
 #[cfg(test)]
 pub(crate) mod fixtures;
-mod packet;
 mod paths;
 mod run;
 mod watch;
 
-pub(crate) use packet::transport;
 pub(crate) use paths::Paths;
 pub(crate) use run::{Running, Workload, join, kernel_version, receiver_of, start};
 pub(crate) use watch::{Event, List, Watched, flow_of_port};
@@ -45,4 +43,16 @@ pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delive
         departed_at: link.departed_at,
         arrived_at: link.arrived_at,
     }
+}
+
+/// The number of the protocol inside an IP packet (8 bits; 6 is TCP, 17 UDP) and its header with what follows; `None` where it is
+/// no IP packet, or not complete.
+pub(crate) fn transport(packet: &[u8]) -> Option<(u8, &[u8])> {
+    let (protocol, ip_length) = match packet.first()? >> 4 {
+        4 => (*packet.get(9)?, usize::from(packet[0] & 0x0f) * 4),
+        // Extension headers do not occur between our own two ends.
+        6 => (*packet.get(6)?, 40),
+        _ => return None,
+    };
+    Some((protocol, packet.get(ip_length..)?))
 }

@@ -1,6 +1,5 @@
 //! Which addresses an emulator takes; the scheme is in the module above.
 
-use super::owner::Enclosing;
 use crate::error::EmuError;
 use crate::netlink::Prefix;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -129,6 +128,16 @@ impl Range {
         });
         shares.collect()
     }
+}
+
+/// What an emulator leaves to those that are started within it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Enclosing {
+    pub(super) block: Block,
+    /// The user's own.
+    pub(super) number: u8,
+    /// The user's, to hand on.
+    pub(super) numbers: Range,
 }
 
 /// The addresses of one emulator.

@@ -23,8 +23,7 @@ use crate::device::{self, Backend, Device};
 use crate::error::EmuError;
 use crate::namespace::Namespace;
 use crate::netlink::{Netlink, everywhere};
-use addresses::Addresses;
-use owner::Enclosing;
+use addresses::{Addresses, Enclosing};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::linux::net::SocketAddrExt;
@@ -117,7 +116,7 @@ impl Topology {
             Builder { backend, mtu: spec.mtu, owner: Owner::current()?, fabric: Namespace::create()? };
 
         let _turn = outside.run(wait_for_turn)??;
-        let mut netlink = Netlink::open_in(&outside)?;
+        let mut netlink = outside.netlink()?;
         owner::remove_leftovers(&mut netlink)?;
         let enclosing = Enclosing::find(&netlink.links()?);
         let addresses =

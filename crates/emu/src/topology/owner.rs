@@ -1,7 +1,7 @@
 //! The owner of a link. Each of our links names its owner in its alias, for the emulators next to it, within it and
 //! after it.
 
-use super::addresses::{Block, Range};
+use super::addresses::{Block, Enclosing, Range};
 use crate::error::EmuError;
 use crate::netlink::{Link, Netlink};
 use crate::process::Process;
@@ -82,16 +82,6 @@ pub(super) fn outside_alias(owner: &Owner) -> String {
 pub(super) fn user_alias(owner: &Owner, address: Ipv4Addr, numbers: Range) -> String {
     let Range { first, end } = numbers;
     format!("{} address={address} free={first}..{end}", owner.alias())
-}
-
-/// What an emulator leaves to those that are started within it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Enclosing {
-    pub(super) block: Block,
-    /// The user's own.
-    pub(super) number: u8,
-    /// The user's, to hand on.
-    pub(super) numbers: Range,
 }
 
 impl Enclosing {

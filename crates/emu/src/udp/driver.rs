@@ -1,14 +1,17 @@
 //! A [`UdpBackend`] as a [`Driver`].
 
-use super::endpoints;
 use super::flow::UdpFlow;
 use crate::error::EmuError;
-use crate::realtime::{Paths, Running, Workload};
+use crate::realtime::{Paths, Running, Workload, receiver_of};
+use crate::sys;
 use crate::topology::Topology;
 use cellcc_experiment::{
-    Driver, FlowOutcome, MeasuredFlow, Record, ResolveError, RunError, Scenario, UdpBackend, UdpEndpoints,
-    UdpOutcome, UdpRun,
+    Driver, FlowOutcome, FlowSetup, MeasuredFlow, Record, ResolveError, RunError, Scenario, UdpBackend,
+    UdpEndpoints, UdpOutcome, UdpRun,
 };
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
 
 /// More than this share of a flow's packets lost in the receiver's socket shows in what its sender does: a tenth of the
 /// random loss that published comparisons begin with (1 %).
@@ -96,7 +99,7 @@ impl<P: UdpBackend> Workload for Flows<'_, P> {
 
     fn open(&self, topology: &Topology) -> Result<Vec<UdpEndpoints>, EmuError> {
         let flows = self.scenario.flows.iter().enumerate();
-        flows.map(|(index, setup)| endpoints::open(topology, index, setup)).collect()
+        flows.map(|(index, setup)| open(topology, index, setup)).collect()
     }
 
     fn run(&self, endpoints: Vec<UdpEndpoints>, running: Running) -> Result<Self::Outcome, EmuError> {
@@ -109,4 +112,24 @@ impl<P: UdpBackend> Workload for Flows<'_, P> {
             until,
         }))
     }
+}
+
+/// The receive buffer of a socket: at 2 Gbit/s the receiver's thread may be 15 ms late. The kernel counts the memory
+/// of whole packets, about half of which is data.
+const SOCKET_BYTES: i32 = 1 << 23;
+
+/// The sockets of flow `index`, each in the network namespace of its side, whatever thread uses them.
+fn open(topology: &Topology, index: usize, setup: &FlowSetup) -> Result<UdpEndpoints, EmuError> {
+    let (user, to) = receiver_of(topology, index, setup)?;
+    let from = SocketAddr::from((topology.outside().address4, 0));
+    let receiver = user.namespace.run(|| bind(to))?.map_err(EmuError::system("open a receiver's socket"))?;
+    let sender = topology.outside().namespace.run(|| bind(from))?;
+    Ok(UdpEndpoints { sender: sender.map_err(EmuError::system("open a sender's socket"))?, receiver })
+}
+
+fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(address)?;
+    sys::set_buffers(socket.as_fd(), SOCKET_BYTES, SOCKET_BYTES)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }

@@ -12,7 +12,6 @@
 //! which give throughput, queueing delay and losses. The backend's endpoints report what encryption hides.
 
 mod driver;
-mod endpoints;
 mod flow;
 
 pub use driver::UdpDriver;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::kernel::packet::{parse, tests::built};
 use crate::realtime::fixtures::{self, at};
+use cellcc_experiment::Delivery;
 use cellcc_units::{Bytes, Span};
 
 /// The kernel's first number is random; this one wraps after 2000 bytes.
