@@ -1,7 +1,7 @@
 //! Both ends of a flow: a sender with the scheme, and a receiver that acknowledges.
 
-use crate::packets::{AckPacket, DataPacket};
-use crate::receiver::{Acknowledgement, Receiver};
+use crate::packets::{AckPacket, Acknowledgement, DataPacket};
+use crate::receiver::Receiver;
 use crate::sender::{Departure, Sender};
 use cellcc_control::{Advice, Context, Flow, Limits, Observed, Scheme};
 use cellcc_experiment::virtual_time::{self, Network};

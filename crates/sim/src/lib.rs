@@ -16,7 +16,6 @@ mod driver;
 mod ends;
 mod limit;
 mod lost_data;
-mod offload;
 mod packets;
 mod rack;
 mod receiver;

@@ -1,9 +1,8 @@
 //! The packets of a flow: data, and acknowledgements on the way back.
 
-use crate::receiver::Acknowledgement;
 use cellcc_control::{Ecn, Signal};
 use cellcc_link::Packet;
-use cellcc_units::Bytes;
+use cellcc_units::{Bytes, Span};
 use std::num::NonZeroU64;
 
 /// A data packet on the link.
@@ -16,6 +15,21 @@ pub struct DataPacket {
     pub(crate) ecn: Ecn,
     /// What the scheme tells its receiver-side component.
     pub(crate) signal: Option<Signal>,
+}
+
+/// An acknowledgement of the first `upto` packets that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Acknowledgement {
+    pub(crate) upto: u64,
+    /// How long the newest packet waited for this acknowledgement to leave.
+    pub(crate) delay: Span,
+}
+
+impl Acknowledgement {
+    /// True where this one tells all that `older` tells.
+    pub(crate) fn covers(&self, older: &Self) -> bool {
+        self.upto >= older.upto
+    }
 }
 
 /// An acknowledgement on the reverse path.

@@ -5,9 +5,8 @@
 //! next. A receiver-side component may hold acknowledgements back: then one tells of a part of what has arrived.
 
 use crate::ack_schedule::{AckSchedule, Due};
-use crate::arrivals::{Arrivals, ReceivedPacket};
-use crate::offload::Offload;
-use crate::packets::DataPacket;
+use crate::arrivals::{Arrivals, Offload, ReceivedPacket};
+use crate::packets::{Acknowledgement, DataPacket};
 use cellcc_control::{Arrival, ArrivalReport, Ecn, Feedback, ReceiverComponent};
 use cellcc_experiment::Endpoint;
 use cellcc_units::{Bytes, Span, Time};
@@ -27,21 +26,6 @@ impl Message {
             Self::Feedback(feedback) => Bytes::new(feedback.as_bytes().len() as u64),
             Self::Arrivals(report) => report.bytes(),
         }
-    }
-}
-
-/// An acknowledgement of the first `upto` packets that arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Acknowledgement {
-    upto: u64,
-    /// How long the newest packet waited for this acknowledgement to leave.
-    pub(crate) delay: Span,
-}
-
-impl Acknowledgement {
-    /// True where this one tells all that `older` tells.
-    pub(crate) fn covers(&self, older: &Self) -> bool {
-        self.upto >= older.upto
     }
 }
 

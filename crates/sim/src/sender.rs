@@ -3,9 +3,9 @@
 
 use crate::arrivals::ReceivedPacket;
 use crate::lost_data::LostData;
-use crate::packets::DataPacket;
+use crate::packets::{Acknowledgement, DataPacket};
 use crate::rack::LossTimer;
-use crate::receiver::{Acknowledgement, Message};
+use crate::receiver::Message;
 use crate::recovery::{Outstanding, Recovery};
 use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Flow, Limits, Pacer, Packet};
 use cellcc_experiment::{Application, Endpoint};

@@ -2,23 +2,19 @@
 
 mod acknowledgements;
 mod bbr;
-mod buffers;
+mod beginning;
 mod common;
 mod l4s;
 mod limit;
-mod loss_detection;
 mod marks;
 mod media;
 mod network_assistance;
-mod offset;
 mod queues;
 mod record;
 mod reminis_theory;
-mod short_paths;
 mod sprout;
 mod stepping;
 mod survival;
 mod textbook;
 mod unbounded;
-mod warm_up;
 mod wrong_feedback;
