@@ -17,7 +17,7 @@
 //! Source: pings of four operators (cycles of 10, 20 and 40 ms) and their first ping after a pause; `stays` is an assumption.
 //! docs/evidence/radio.md has the numbers.
 
-use crate::queue::text::{Notation, Part, above_zero, part, parts_form};
+use crate::queue::text::{Notation, Part, part, part_in, parts_form};
 use crate::texture::Random;
 use cellcc_units::{Span, Time};
 
@@ -55,10 +55,10 @@ impl Notation for Access {
     const NAME: &'static str = "access";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("request=20ms", request, "", above_zero),
-        part!("stays=10ms", stays),
-        part!("wake=15ms", wake, "", |wake: &Option<Span>| wake.as_ref().is_some_and(above_zero)),
-        part!("wakes_after=1s", wakes_after, "with `wake`", |_| true),
+        part_in("request=20ms", "", |own| &mut own.request, |own| !own.request.is_zero()),
+        part("stays=10ms", |own| &mut own.stays),
+        part_in("wake=15ms", "", |own| &mut own.wake, |own| own.wake.is_none_or(|span| !span.is_zero())),
+        part_in("wakes_after=1s", "with `wake`", |own| &mut own.wakes_after, |_| true),
     ];
 
     fn contradiction(&self) -> Option<String> {

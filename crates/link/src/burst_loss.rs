@@ -7,8 +7,8 @@
 //! Source: Gilbert 1960, Elliott 1963; RFC 9743 section 6.4 asks for such losses. What the channel is to a packet does not depend on the
 //! time since the last one: a sender that pauses finds it as it was.
 
-use crate::loss::Loss;
-use crate::queue::text::{Notation, Part, part, parts_form};
+use crate::queue::text::{Notation, Part, part, part_in, parts_form};
+use crate::share::Loss;
 use cellcc_units::Ratio;
 
 /// Losses in bursts, as they are written: `share=1%, burst=8, lost=100%`.
@@ -46,9 +46,9 @@ impl Notation for BurstLoss {
     const NAME: &'static str = "burst_loss";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("share=1%", share, "below `lost`, and where bursts are short, less", |_| true),
-        part!("burst=8", burst, "1 or more packets", |burst: &u32| *burst > 0),
-        part!("lost=100%", lost),
+        part_in("share=1%", "below `lost`, and where bursts are short, less", |own| &mut own.share, |_| true),
+        part_in("burst=8", "1 or more packets", |own| &mut own.burst, |own| own.burst > 0),
+        part("lost=100%", |own| &mut own.lost),
     ];
 
     fn contradiction(&self) -> Option<String> {

@@ -218,7 +218,7 @@ impl<P: Packet> Carrier<P> {
 mod tests {
     use super::*;
     use crate::delay::reordering::ReorderingConfig;
-    use crate::loss::ShareOverTime;
+    use crate::share::ShareOverTime;
     use cellcc_units::{Bytes, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq)]

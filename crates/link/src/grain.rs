@@ -182,7 +182,7 @@ impl<P: Packet> GrainLink<P> {
 mod tests {
     use super::*;
     use crate::delay::jitter::Jitter;
-    use crate::loss::ShareOverTime;
+    use crate::share::ShareOverTime;
     use cellcc_units::{QueueLimit, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@
 //! Source: every grant of two commercial 5G cells (NR-Scope's recordings of T-Mobile's stand-alone 5G, 15 kHz, FDD, slots of a
 //! millisecond); docs/evidence/radio.md has the shares, and what was not recorded.
 
-use crate::queue::text::{Notation, Part, above_zero, part, parts_form};
+use crate::queue::text::{Notation, Part, part, part_in, parts_form};
 use crate::texture::Random;
 use cellcc_units::{Ratio, Span, Time};
 
@@ -98,14 +98,14 @@ impl Notation for Harq {
         ("mmwave-up", Self::mmwave(Self::FDD_UP)),
     ];
     const PARTS: &'static [Part<Self>] = &[
-        part!("slot=1ms", slot, "", above_zero),
-        part!("failed=6%", failed, "at least `bad` times `failed_when_bad`", |_| true),
-        part!("bad=8%", bad),
-        part!("failed_when_bad=60%", failed_when_bad),
-        part!("memory=12ms", memory, "", above_zero),
-        part!("again=7ms", again, "", above_zero),
-        part!("again_fails=15%", again_fails),
-        part!("later_fails=35%", later_fails),
+        part_in("slot=1ms", "", |own| &mut own.slot, |own| !own.slot.is_zero()),
+        part_in("failed=6%", "at least `bad` times `failed_when_bad`", |own| &mut own.failed, |_| true),
+        part("bad=8%", |own| &mut own.bad),
+        part("failed_when_bad=60%", |own| &mut own.failed_when_bad),
+        part_in("memory=12ms", "", |own| &mut own.memory, |own| !own.memory.is_zero()),
+        part_in("again=7ms", "", |own| &mut own.again, |own| !own.again.is_zero()),
+        part("again_fails=15%", |own| &mut own.again_fails),
+        part("later_fails=35%", |own| &mut own.later_fails),
     ];
 
     fn contradiction(&self) -> Option<String> {

@@ -1,102 +1,9 @@
 //! Random loss.
 
 use crate::burst_loss::{BurstLoss, Channel};
-use crate::capacity::schedule::{self, Schedule, StepCursor, StepsError};
-use cellcc_units::{ParseError, Ratio, Span, Time, deserialize_text};
-use rand_pcg::Pcg64Mcg;
-use rand_pcg::rand_core::{Rng, SeedableRng};
-use std::fmt;
-use std::str::FromStr;
-
-/// The share of packets that is lost, or held back, at random: constant (`"1%"`) or in steps (`"0%@5s,1%@5s"`: each share and how
-/// long it holds, from the beginning of the run; the last one stays).
-#[derive(Debug, Clone, PartialEq)]
-pub struct ShareOverTime(Schedule<Ratio>);
-
-impl ShareOverTime {
-    /// The same share always.
-    pub fn constant(share: Ratio) -> Self {
-        Self(Schedule::constant(share))
-    }
-
-    /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn with_extra(constant: Ratio, extra: &str) -> Result<Self, StepsError> {
-        if extra.is_empty() { Ok(Self::constant(constant)) } else { Ok(Self::open(extra)?.plus(constant)) }
-    }
-
-    /// Each share (second) for a time (first), the last one for ever; `None` for an empty list.
-    pub fn steps(steps: Vec<(Span, Ratio)>) -> Option<Self> {
-        Schedule::new(steps).map(Self)
-    }
-
-    /// Reads the text form, or where the text is `@FILE`, the file: as [`crate::Delay::open`].
-    ///
-    /// # Errors
-    /// What is wrong, with the file and the line.
-    pub fn open(text: &str) -> Result<Self, StepsError> {
-        schedule::open(text)
-    }
-
-    /// Replaces a file's name by the file's content, as [`crate::Delay::spell_out`].
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn spell_out(text: &mut String) -> Result<(), StepsError> {
-        if text.starts_with('@') {
-            *text = Self::open(text)?.to_string();
-        }
-        Ok(())
-    }
-
-    /// Whether no packet is ever struck.
-    pub fn is_never(&self) -> bool {
-        self.0.values().all(|share| share.is_zero())
-    }
-
-    /// The same shares over time, each larger by `more`.
-    pub fn plus(&self, more: Ratio) -> Self {
-        Self(self.0.map(|share| Ratio::new(share.get() + more.get())))
-    }
-}
-
-const EXPECTED: &str = "a share such as `1%`, or shares with how long each holds, such as `0%@5s,1%@5s`";
-
-impl FromStr for ShareOverTime {
-    type Err = ParseError;
-
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        let refused = || ParseError::new(text, EXPECTED);
-        let rate = match text.parse() {
-            Ok(share) => Self::constant(share),
-            Err(_) => schedule::parse(text, EXPECTED)
-                .and_then(|steps: Vec<(Span, Ratio)>| Schedule::new(steps).ok_or_else(refused))
-                .map(Self)?,
-        };
-        // A share of 100 % is an outage; a larger share has no meaning.
-        if rate.0.values().any(|share| share.get() > 1.0) { Err(refused()) } else { Ok(rate) }
-    }
-}
-
-impl fmt::Display for ShareOverTime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl serde::Serialize for ShareOverTime {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for ShareOverTime {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize_text(deserializer, EXPECTED)
-    }
-}
+use crate::capacity::schedule::StepCursor;
+use crate::share::{Loss, ShareOverTime};
+use cellcc_units::{Ratio, Time};
 
 /// Loss whose probability follows a [`ShareOverTime`], and losses in bursts.
 #[derive(Debug, Clone)]
@@ -130,54 +37,11 @@ impl LossOverTime {
     }
 }
 
-/// Independent loss with one probability, from a seeded generator.
-#[derive(Debug, Clone)]
-pub struct Loss {
-    /// The probability in units of 2^-53, the resolution of a double below 1.
-    threshold: u64,
-    generator: Pcg64Mcg,
-}
-
-const GRAIN_BITS: u32 = 53;
-
-impl Loss {
-    /// Losses with this probability; `seed` decides which.
-    pub fn new(probability: Ratio, seed: u64) -> Self {
-        let mut loss = Self { threshold: 0, generator: Pcg64Mcg::seed_from_u64(seed) };
-        loss.set(probability);
-        loss
-    }
-
-    /// Another probability from now on.
-    #[inline]
-    pub(crate) fn set(&mut self, probability: Ratio) {
-        self.threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
-    }
-
-    /// Whether the next packet is lost.
-    #[inline]
-    pub fn strikes(&mut self) -> bool {
-        self.threshold > 0 && self.generator.next_u64() >> (64 - GRAIN_BITS) < self.threshold
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn losses(probability: f64, seed: u64) -> Vec<bool> {
-        let mut loss = Loss::new(Ratio::new(probability), seed);
-        (0..100_000).map(|_| loss.strikes()).collect()
-    }
-
-    #[test]
-    fn the_share_of_lost_packets_is_the_probability() {
-        let lost = losses(0.01, 1).iter().filter(|&&lost| lost).count();
-        // Binomial: standard deviation 31 packets.
-        assert!((1000 - 4 * 31..=1000 + 4 * 31).contains(&lost), "{lost}");
-        assert!(losses(1.0, 1).iter().all(|&lost| lost));
-        assert!(!losses(0.0, 1).iter().any(|&lost| lost));
-    }
+    use crate::share::tests::losses;
+    use cellcc_units::Span;
 
     #[test]
     fn the_share_changes_with_time() {
@@ -202,18 +66,5 @@ mod tests {
     fn a_link_that_never_loses_anything_has_no_generator() {
         let has_one = |text: &str| LossOverTime::new(text.parse().unwrap(), None, 1).is_some();
         assert_eq!(["0%", "0%@5s,0%@1s", "1%", "0%@5s,1%@1s"].map(has_one), [false, false, true, true]);
-    }
-
-    #[test]
-    fn a_share_above_one_or_without_its_sign_is_refused() {
-        for text in ["101%", "0.5", "1%@5s,200%@5s", "1%@", ""] {
-            assert!(text.parse::<ShareOverTime>().is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_seed_decides_which_packets_are_lost() {
-        assert_eq!(losses(0.1, 7), losses(0.1, 7));
-        assert_ne!(losses(0.1, 7), losses(0.1, 8));
     }
 }

@@ -14,9 +14,10 @@ use crate::capacity::schedule::StepCursor;
 use crate::delay::Delay;
 use crate::delay::jitter::{Jitter, JitterOverTime};
 use crate::harq::{Harq, HarqOverTime};
-use crate::loss::{LossOverTime, ShareOverTime};
+use crate::loss::LossOverTime;
 use crate::packet::DropReason;
 use crate::queue::Queue;
+use crate::share::ShareOverTime;
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use std::sync::Arc;
 

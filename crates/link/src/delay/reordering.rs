@@ -1,7 +1,8 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
-use crate::loss::{LossOverTime, ShareOverTime};
+use crate::loss::LossOverTime;
 use crate::packet::Delivery;
+use crate::share::ShareOverTime;
 use cellcc_units::{Span, Time};
 use std::collections::VecDeque;
 

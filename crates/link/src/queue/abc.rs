@@ -12,7 +12,7 @@
 //! than there, amounts are in bytes, and rates are counted over exactly 20 ms.
 
 use super::fifo::{Fifo, FifoDiscipline};
-use super::text::{Part, above_zero, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::packet::Packet;
@@ -52,10 +52,10 @@ impl Discipline for Abc {
     const NAME: &'static str = "abc";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("target=50ms", target),
-        part!("eta=98%", eta, "above 0%, up to 100%", |_| true),
-        part!("delta=133ms", delta, "", above_zero),
-        part!("limit=250pkt", limit),
+        part("target=50ms", |own| &mut own.target),
+        part_in("eta=98%", "above 0%, up to 100%", |own| &mut own.eta, |_| true),
+        part_in("delta=133ms", "", |own| &mut own.delta, |own| !own.delta.is_zero()),
+        part("limit=250pkt", |own| &mut own.limit),
     ];
     type Waiting<P> = Fifo<P, AbcState>;
 

@@ -8,7 +8,7 @@
 //! drop, and the marked packet is the one that is sent.
 
 use super::fifo::{Fifo, FifoDiscipline};
-use super::text::{Part, above_zero, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::packet::{DropReason, Packet};
@@ -42,10 +42,10 @@ impl Discipline for CoDel {
     const NAME: &'static str = "codel";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("target=5ms", target, "", above_zero),
-        part!("interval=100ms", interval, "", above_zero),
-        part!("limit=1000pkt", limit),
-        part!("ecn", ecn),
+        part_in("target=5ms", "", |own| &mut own.target, |own| !own.target.is_zero()),
+        part_in("interval=100ms", "", |own| &mut own.interval, |own| !own.interval.is_zero()),
+        part("limit=1000pkt", |own| &mut own.limit),
+        part("ecn", |own| &mut own.ecn),
     ];
     type Waiting<P> = Fifo<P, CoDelState>;
 

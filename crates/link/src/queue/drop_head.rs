@@ -18,7 +18,7 @@ pub struct DropHead {
 impl Discipline for DropHead {
     const NAME: &'static str = "drophead";
     const BASES: &'static [(&'static str, Self)] = &[("", Self { limit: QueueLimit::Unlimited })];
-    const PARTS: &'static [Part<Self>] = &[part!("LIMIT", limit)];
+    const PARTS: &'static [Part<Self>] = &[part("LIMIT", |own| &mut own.limit)];
     type Waiting<P> = Fifo<P, Self>;
 
     fn limit_mut(&mut self) -> &mut QueueLimit {

@@ -7,7 +7,7 @@
 //! A link with nothing else than drop-tail is in `drop_tail_link.rs`: it knows each packet's departure when it arrives.
 
 use super::fifo::{Fifo, FifoDiscipline};
-use super::text::{Part, above_zero, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::packet::Packet;
@@ -34,9 +34,14 @@ impl Discipline for DropTail {
     const NAME: &'static str = "droptail";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("LIMIT", limit),
-        part!("mark=1ms", mark_above, "", |span: &Option<Span>| span.as_ref().is_some_and(above_zero)),
-        part!("ack-filter", ack_filter),
+        part("LIMIT", |own| &mut own.limit),
+        part_in(
+            "mark=1ms",
+            "",
+            |own| &mut own.mark_above,
+            |own| own.mark_above.is_none_or(|span| !span.is_zero()),
+        ),
+        part("ack-filter", |own| &mut own.ack_filter),
     ];
     type Waiting<P> = Fifo<P, Self>;
 

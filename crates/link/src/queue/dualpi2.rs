@@ -14,12 +14,12 @@
 
 mod starvation;
 
-use super::text::{Part, Value, above_zero, part};
+use super::text::{Part, Value, part, part_in};
 use super::waiting::Waiting;
 use super::{Backlog, Discipline, DualCounters, QueueCounters, QueuedPacket};
 use crate::capacity::Capacity;
-use crate::loss::Loss;
 use crate::packet::{DropReason, Dropped, Packet};
+use crate::share::Loss;
 use cellcc_units::{Bytes, Ecn, QueueLimit, Ratio, Span, Time};
 use starvation::Starvation;
 use std::collections::VecDeque;
@@ -84,10 +84,10 @@ impl Ramp {
 }
 
 impl Value for Ramp {
-    fn read(text: &str) -> Option<Self> {
+    fn read(&mut self, text: &str) -> Option<()> {
         let (from, to) = text.split_once("..").unwrap_or((text, text));
-        let ramp = Self { from: from.parse().ok()?, to: to.parse().ok()? };
-        (ramp.from <= ramp.to).then_some(ramp)
+        *self = Self { from: from.parse().ok()?, to: to.parse().ok()? };
+        (self.from <= self.to).then_some(())
     }
     fn written(&self) -> Option<String> {
         Some(if self.from == self.to { self.to.to_string() } else { format!("{}..{}", self.from, self.to) })
@@ -130,8 +130,8 @@ impl DualPi2 {
 }
 
 /// A gain or a factor.
-fn above_zero_number(number: &f64) -> bool {
-    number.is_finite() && *number > 0.0
+fn is_above_zero(number: f64) -> bool {
+    number.is_finite() && number > 0.0
 }
 
 impl Discipline for DualPi2 {
@@ -139,15 +139,25 @@ impl Discipline for DualPi2 {
     const BASES: &'static [(&'static str, Self)] =
         &[("", Self::DEFAULT), ("rfc", Self::RFC), ("radio", Self::RADIO)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("target=15ms", target, "", above_zero),
-        part!("update=16ms", update, "1ms or more", |update| *update >= Span::from_millis(1)),
-        part!("alpha=0.16", alpha, "above 0", above_zero_number),
-        part!("beta=3.2", beta, "above 0", above_zero_number),
-        part!("k=2", k, "above 0", above_zero_number),
-        part!("marks=1ms", marks, "or from one time to a longer one, 800us..1200us", |_| true),
-        part!("min-qlen=1", min_qlen),
-        part!("weight=10%", weight, "above 0%, up to 100%", |_| true),
-        part!("limit=10000pkt", limit),
+        part_in("target=15ms", "", |own| &mut own.target, |own| !own.target.is_zero()),
+        part_in(
+            "update=16ms",
+            "1ms or more",
+            |own| &mut own.update,
+            |own| own.update >= Span::from_millis(1),
+        ),
+        part_in("alpha=0.16", "above 0", |own| &mut own.alpha, |own| is_above_zero(own.alpha)),
+        part_in("beta=3.2", "above 0", |own| &mut own.beta, |own| is_above_zero(own.beta)),
+        part_in("k=2", "above 0", |own| &mut own.k, |own| is_above_zero(own.k)),
+        part_in(
+            "marks=1ms",
+            "or from one time to a longer one, 800us..1200us",
+            |own| &mut own.marks,
+            |_| true,
+        ),
+        part("min-qlen=1", |own| &mut own.min_qlen),
+        part_in("weight=10%", "above 0%, up to 100%", |own| &mut own.weight, |_| true),
+        part("limit=10000pkt", |own| &mut own.limit),
     ];
     type Waiting<P> = DualQueue<P>;
 

@@ -10,7 +10,7 @@
 //! bytes of its own queue where it leaves the last packet alone; Linux looks at all queues' there.
 
 use super::codel::{CoDel, CoDelState};
-use super::text::{Part, above_zero, part};
+use super::text::{Part, part, part_in};
 use super::waiting::Waiting;
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
@@ -49,12 +49,17 @@ impl Discipline for FqCoDel {
     const NAME: &'static str = "fq-codel";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("quantum=1514B", quantum, "256B or more", |quantum| *quantum >= Self::SMALLEST_QUANTUM),
-        part!("queues=1024", queues, "1 to 65536", |queues| (1..=65_536).contains(queues)),
-        part!("target=5ms", codel.target, "", above_zero),
-        part!("interval=100ms", codel.interval, "", above_zero),
-        part!("limit=10240pkt", codel.limit),
-        part!("ecn", codel.ecn),
+        part_in(
+            "quantum=1514B",
+            "256B or more",
+            |own| &mut own.quantum,
+            |own| own.quantum >= Self::SMALLEST_QUANTUM,
+        ),
+        part_in("queues=1024", "1 to 65536", |own| &mut own.queues, |own| (1..=65_536).contains(&own.queues)),
+        part_in("target=5ms", "", |own| &mut own.codel.target, |own| !own.codel.target.is_zero()),
+        part_in("interval=100ms", "", |own| &mut own.codel.interval, |own| !own.codel.interval.is_zero()),
+        part("limit=10240pkt", |own| &mut own.codel.limit),
+        part("ecn", |own| &mut own.codel.ecn),
     ];
     type Waiting<P> = FlowQueues<P>;
 

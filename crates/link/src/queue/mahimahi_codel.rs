@@ -9,7 +9,7 @@
 
 use super::codel::CoDel;
 use super::fifo::{Fifo, FifoDiscipline};
-use super::text::{Part, above_zero, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::packet::{DropReason, Packet};
@@ -23,8 +23,8 @@ pub(crate) const FULL_PACKET: Bytes = Bytes::new(1500);
 const RECENT_INTERVALS: u64 = 16;
 
 /// A time above zero in whole milliseconds.
-pub(crate) fn is_whole_millis(span: &Span) -> bool {
-    above_zero(span) && span.as_nanos().is_multiple_of(Span::from_millis(1).as_nanos())
+pub(crate) fn is_whole_millis(span: Span) -> bool {
+    !span.is_zero() && span.as_nanos().is_multiple_of(Span::from_millis(1).as_nanos())
 }
 
 /// Whole milliseconds, as Mahimahi's clock has them.
@@ -57,9 +57,19 @@ impl Discipline for MahimahiCoDel {
     const VARIANT: Option<&'static str> = Some("mahimahi");
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("target=5ms", target, "in whole milliseconds", is_whole_millis),
-        part!("interval=100ms", interval, "in whole milliseconds", is_whole_millis),
-        part!("limit=1000pkt", limit),
+        part_in(
+            "target=5ms",
+            "in whole milliseconds",
+            |own| &mut own.target,
+            |own| is_whole_millis(own.target),
+        ),
+        part_in(
+            "interval=100ms",
+            "in whole milliseconds",
+            |own| &mut own.interval,
+            |own| is_whole_millis(own.interval),
+        ),
+        part("limit=1000pkt", |own| &mut own.limit),
     ];
     type Waiting<P> = Fifo<P, MahimahiCoDelState>;
 

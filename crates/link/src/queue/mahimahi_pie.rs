@@ -10,11 +10,11 @@
 use super::fifo::{Fifo, FifoDiscipline, Verdict};
 use super::mahimahi_codel::{FULL_PACKET, is_whole_millis, whole_millis};
 use super::pie::Pie;
-use super::text::{Part, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
-use crate::loss::Loss;
 use crate::packet::Packet;
+use crate::share::Loss;
 use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
 use std::sync::Arc;
 
@@ -56,9 +56,19 @@ impl Discipline for MahimahiPie {
     const VARIANT: Option<&'static str> = Some("mahimahi");
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("target=15ms", target, "in whole milliseconds", is_whole_millis),
-        part!("burst=150ms", burst, "in whole milliseconds", is_whole_millis),
-        part!("limit=1000pkt", limit),
+        part_in(
+            "target=15ms",
+            "in whole milliseconds",
+            |own| &mut own.target,
+            |own| is_whole_millis(own.target),
+        ),
+        part_in(
+            "burst=150ms",
+            "in whole milliseconds",
+            |own| &mut own.burst,
+            |own| is_whole_millis(own.burst),
+        ),
+        part("limit=1000pkt", |own| &mut own.limit),
     ];
     type Waiting<P> = Fifo<P, MahimahiPieState>;
 

@@ -8,11 +8,11 @@
 //! age of the packet at the head.
 
 use super::fifo::{Fifo, FifoDiscipline, Verdict};
-use super::text::{Part, above_zero, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
-use crate::loss::Loss;
 use crate::packet::Packet;
+use crate::share::Loss;
 use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
 use std::sync::Arc;
 
@@ -49,11 +49,16 @@ impl Discipline for Pie {
     const NAME: &'static str = "pie";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("target=15ms", target, "", above_zero),
-        part!("burst=150ms", burst),
-        part!("update=15ms", update, "1ms or more", |update| *update >= Self::SHORTEST_UPDATE),
-        part!("limit=1000pkt", limit),
-        part!("ecn", ecn),
+        part_in("target=15ms", "", |own| &mut own.target, |own| !own.target.is_zero()),
+        part("burst=150ms", |own| &mut own.burst),
+        part_in(
+            "update=15ms",
+            "1ms or more",
+            |own| &mut own.update,
+            |own| own.update >= Self::SHORTEST_UPDATE,
+        ),
+        part("limit=1000pkt", |own| &mut own.limit),
+        part("ecn", |own| &mut own.ecn),
     ];
     type Waiting<P> = Fifo<P, PieState>;
 

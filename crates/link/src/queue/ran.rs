@@ -27,11 +27,11 @@
 //!   the least. In a cell that is the user's own link, without its share of the slots.
 
 use super::fifo::{Fifo, FifoDiscipline, Verdict};
-use super::text::{Part, above_zero, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
-use crate::loss::Loss;
 use crate::packet::Packet;
+use crate::share::Loss;
 use cellcc_units::{Bytes, Ecn, QueueLimit, Ratio, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -87,11 +87,11 @@ impl Discipline for Ran {
     const NAME: &'static str = "ran";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("threshold=10ms", threshold, "", above_zero),
-        part!("classic=30ms", classic, "", above_zero),
-        part!("window=100ms", window, "", above_zero),
-        part!("limit=3200pkt", limit),
-        part!("channel", channel),
+        part_in("threshold=10ms", "", |own| &mut own.threshold, |own| !own.threshold.is_zero()),
+        part_in("classic=30ms", "", |own| &mut own.classic, |own| !own.classic.is_zero()),
+        part_in("window=100ms", "", |own| &mut own.window, |own| !own.window.is_zero()),
+        part("limit=3200pkt", |own| &mut own.limit),
+        part("channel", |own| &mut own.channel),
     ];
     type Waiting<P> = Fifo<P, RanState>;
 

@@ -9,11 +9,11 @@
 //! from the beginning of the last service.
 
 use super::fifo::{Fifo, FifoDiscipline, Verdict};
-use super::text::{Part, part};
+use super::text::{Part, part, part_in};
 use super::{Backlog, Discipline, QueuedPacket};
 use crate::capacity::Capacity;
-use crate::loss::Loss;
 use crate::packet::Packet;
+use crate::share::Loss;
 use cellcc_units::{Bytes, QueueLimit, Ratio, Span, Time};
 use std::sync::Arc;
 
@@ -58,11 +58,11 @@ impl Discipline for Red {
     const NAME: &'static str = "red";
     const BASES: &'static [(&'static str, Self)] = &[("", Self::DEFAULT), ("verus", Self::VERUS)];
     const PARTS: &'static [Part<Self>] = &[
-        part!("min=7.5kB", min),
-        part!("max=22.5kB", max, "above `min`", |_| true),
-        part!("probability=10%", probability, "above 0%, up to 100%", |_| true),
-        part!("limit=1000pkt", limit),
-        part!("ecn", ecn),
+        part("min=7.5kB", |own| &mut own.min),
+        part_in("max=22.5kB", "above `min`", |own| &mut own.max, |_| true),
+        part_in("probability=10%", "above 0%, up to 100%", |own| &mut own.probability, |_| true),
+        part("limit=1000pkt", |own| &mut own.limit),
+        part("ecn", |own| &mut own.ecn),
     ];
     type Waiting<P> = Fifo<P, RedState>;
 

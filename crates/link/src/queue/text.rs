@@ -2,7 +2,6 @@
 
 use super::Discipline;
 use cellcc_units::{Bytes, ParseError, Parts, QueueLimit, Ratio, Span};
-use core::str::FromStr;
 
 /// Settings that are written as a list of parts.
 pub(crate) trait Notation: Copy + PartialEq + 'static {
@@ -35,33 +34,28 @@ impl<D: Discipline> Notation for D {
 /// One part of what is written of the settings `D`.
 pub(crate) struct Part<D> {
     /// With an example of its value, as `target=5ms`; `ecn` for a word; `LIMIT` for a limit without a key, which must be there.
-    pub(crate) form: &'static str,
+    form: &'static str,
     /// What its value must be, beyond what the form shows; often empty.
-    pub(crate) range: &'static str,
-    /// Takes the value; `None` where it is refused.
-    pub(crate) read: fn(&mut D, &str) -> Option<()>,
-    /// The value; `None` for one that is not written.
-    pub(crate) write: fn(&D) -> Option<String>,
+    range: &'static str,
+    field: fn(&mut D) -> &mut dyn Value,
+    /// True for settings whose value is accepted.
+    accepts: fn(&D) -> bool,
 }
 
-/// `part!("update=15ms", update)`: a part, and the field that has its value. A range in words and a closure may refuse values.
-macro_rules! part {
-    ($form:literal, $($field:ident).+) => {
-        part!($form, $($field).+, "", |_| true)
-    };
-    ($form:literal, $($field:ident).+, $range:literal, $accepts:expr) => {
-        $crate::queue::text::Part {
-            form: $form,
-            range: $range,
-            read: |settings, text| {
-                settings.$($field).+ = $crate::queue::text::accepted(text, $accepts)?;
-                Some(())
-            },
-            write: |settings| $crate::queue::text::Value::written(&settings.$($field).+),
-        }
-    };
+/// A part, and the field that has its value: `part("update=15ms", |own| &mut own.update)`.
+pub(crate) const fn part<D>(form: &'static str, field: fn(&mut D) -> &mut dyn Value) -> Part<D> {
+    part_in(form, "", field, |_| true)
 }
-pub(crate) use part;
+
+/// A part that takes some values only: those with which the settings are accepted, and what errors say of them.
+pub(crate) const fn part_in<D>(
+    form: &'static str,
+    range: &'static str,
+    field: fn(&mut D) -> &mut dyn Value,
+    accepts: fn(&D) -> bool,
+) -> Part<D> {
+    Part { form, range, field, accepts }
+}
 
 /// The text form of settings that are a list of parts alone: `fdd, failed=9%`. `$usual` stands for the default, whose list is empty.
 macro_rules! parts_form {
@@ -101,16 +95,19 @@ macro_rules! parts_form {
 pub(crate) use parts_form;
 
 /// The value of a part.
-pub(crate) trait Value: Sized {
-    fn read(text: &str) -> Option<Self>;
+pub(crate) trait Value {
+    /// Takes the value that is written; `None` where it is refused.
+    fn read(&mut self, text: &str) -> Option<()>;
+    /// The value as it is written; `None` for one that is not.
     fn written(&self) -> Option<String>;
 }
 
 macro_rules! values {
     ($($type:ty),+) => {
         $(impl Value for $type {
-            fn read(text: &str) -> Option<Self> {
-                text.parse().ok()
+            fn read(&mut self, text: &str) -> Option<()> {
+                *self = text.parse().ok()?;
+                Some(())
             }
             fn written(&self) -> Option<String> {
                 Some(self.to_string())
@@ -122,9 +119,9 @@ values!(Bytes, QueueLimit, Span, f64, u32);
 
 /// A share: above 0 %, up to 100 %.
 impl Value for Ratio {
-    fn read(text: &str) -> Option<Self> {
-        let share = text.strip_suffix('%').and_then(|_| Self::from_str(text).ok());
-        share.filter(|share| !share.is_zero() && *share <= Self::ONE)
+    fn read(&mut self, text: &str) -> Option<()> {
+        *self = text.strip_suffix('%').and_then(|_| text.parse().ok())?;
+        (!self.is_zero() && *self <= Self::ONE).then_some(())
     }
     fn written(&self) -> Option<String> {
         Some(format!("{}%", self.get() * 100.0))
@@ -133,34 +130,26 @@ impl Value for Ratio {
 
 /// A word that is there or not.
 impl Value for bool {
-    fn read(_: &str) -> Option<Self> {
-        Some(true)
+    fn read(&mut self, _: &str) -> Option<()> {
+        *self = true;
+        Some(())
     }
     fn written(&self) -> Option<String> {
         self.then(String::new)
     }
 }
 
-impl<T: Value> Value for Option<T> {
-    fn read(text: &str) -> Option<Self> {
-        T::read(text).map(Some)
+impl Value for Option<Span> {
+    fn read(&mut self, text: &str) -> Option<()> {
+        *self = Some(text.parse().ok()?);
+        Some(())
     }
     fn written(&self) -> Option<String> {
-        self.as_ref().and_then(T::written)
+        self.map(|span| span.to_string())
     }
 }
 
-/// The value that a text has, where it is accepted.
-pub(crate) fn accepted<T: Value>(text: &str, accepts: impl Fn(&T) -> bool) -> Option<T> {
-    T::read(text).filter(accepts)
-}
-
-/// A time above zero.
-pub(crate) fn above_zero(span: &Span) -> bool {
-    !span.is_zero()
-}
-
-impl<D> Part<D> {
+impl<D: Copy> Part<D> {
     const LIMIT: &'static str = "LIMIT";
 
     /// Empty for a limit without a key.
@@ -176,7 +165,7 @@ impl<D> Part<D> {
     }
 
     fn text(&self, settings: &D) -> Option<String> {
-        let value = (self.write)(settings)?;
+        let value = (self.field)(&mut { *settings }).written()?;
         Some(match self.key() {
             "" => value,
             key if self.is_word() => key.to_owned(),
@@ -219,7 +208,8 @@ pub(crate) fn read<D: Notation>(inside: &str) -> Result<Option<D>, ParseError> {
             continue;
         };
         let refused = || ParseError::new(format!("{key}={value}").trim_start_matches('='), parts_of::<D>());
-        (part.read)(&mut settings, &value).ok_or_else(refused)?;
+        let taken = (part.field)(&mut settings).read(&value);
+        taken.filter(|()| (part.accepts)(&settings)).ok_or_else(refused)?;
     }
     parts.end()?;
     match settings.contradiction() {

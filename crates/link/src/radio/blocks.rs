@@ -1,6 +1,7 @@
 //! From grants to blocks: which transmissions were of the same block, and when.
 
 use super::nr_scope::{Direction, FRAMES, Grant, PROCESSES, SLOTS_PER_FRAME};
+use cellcc_units::Span;
 
 /// A transport block of one phone. Times are in slots.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +14,25 @@ pub(super) struct Block {
     pub(super) failed: u32,
     /// Whether its first transmission was seen.
     pub(super) from_start: bool,
+}
+
+/// Shares of blocks of a phone that fail some time after another one of its blocks.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct LagShares {
+    /// More than this after it,
+    pub above_ms: f64,
+    /// and at most this.
+    pub to_ms: f64,
+    /// Mean of the time, over pairs of which the first failed.
+    pub mean_ms: Option<f64>,
+    /// Share that fails after a failed block.
+    pub after_failed_share: Option<f64>,
+    /// Share that fails after a good one.
+    pub after_good_share: Option<f64>,
+    /// How many pairs of which the first failed.
+    pub failed_pairs: u64,
+    /// How many of which it did not.
+    pub good_pairs: u64,
 }
 
 /// A repetition comes this many slots after the transmission before, at least: the receiver has to decode, and to answer.
@@ -86,4 +106,9 @@ fn of_user(grants: &[(i64, &Grant)], slot_ms: f64, delays: &mut Vec<f64>) -> Vec
         blocks.push(Block { first: at, last: at, failed: u32::from(!from_start), from_start });
     }
     blocks
+}
+
+/// Milliseconds as a time.
+pub(super) fn span(ms: f64) -> Span {
+    Span::from_nanos((ms * 1e6).round() as u64)
 }

@@ -1,10 +1,9 @@
 //! What grants say of repetitions: how often, how late, and how far a failure tells of the next.
 
-use super::blocks::{self, Block};
+use super::blocks::{self, Block, LagShares, span};
 use super::nr_scope::{Direction, Grant};
 use super::two_states::TwoStates;
 use crate::capacity::stats::{percentile, sorted};
-use cellcc_units::Span;
 
 /// The blocks of one direction, in numbers. A block counts as sent again where a repetition of it was seen, though its first transmission
 /// was not: a receiver that misses grants at random then sees the share as it is, and where it needs both transmissions, too small a one.
@@ -42,25 +41,6 @@ pub struct Grants {
     pub states: Option<TwoStates>,
     /// The condition `harq`, as a Scenario has it; null where there is too little to tell.
     pub harq: Option<String>,
-}
-
-/// Shares of blocks of a phone that fail some time after another one of its blocks.
-#[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct LagShares {
-    /// More than this after it,
-    pub above_ms: f64,
-    /// and at most this.
-    pub to_ms: f64,
-    /// Mean of the time, over pairs of which the first failed.
-    pub mean_ms: Option<f64>,
-    /// Share that fails after a failed block.
-    pub after_failed_share: Option<f64>,
-    /// Share that fails after a good one.
-    pub after_good_share: Option<f64>,
-    /// How many pairs of which the first failed.
-    pub failed_pairs: u64,
-    /// How many of which it did not.
-    pub good_pairs: u64,
 }
 
 /// Bounds of the times between blocks for [`Grants::by_lag`].
@@ -123,10 +103,6 @@ impl Grants {
         }
         Some(text)
     }
-}
-
-pub(super) fn span(ms: f64) -> Span {
-    Span::from_nanos((ms * 1e6).round() as u64)
 }
 
 /// Share of the values for which this holds.

@@ -14,8 +14,9 @@ mod nr_scope;
 mod ping;
 mod two_states;
 
+pub use blocks::LagShares;
 pub use cycle::{Cycle, Period};
-pub use grants::{Grants, LagShares};
+pub use grants::Grants;
 pub use ping::{FirstPing, Pings};
 pub use two_states::TwoStates;
 

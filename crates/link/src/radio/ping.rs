@@ -1,7 +1,7 @@
 //! Output of `ping`: what a packet waits that goes alone, and the first one after a pause.
 
+use super::blocks::span;
 use super::cycle::Cycle;
-use super::grants::span;
 use crate::capacity::stats::{mean, percentile, sorted};
 use crate::trace::{Problem, TraceError, number, shown};
 use humantime::parse_rfc3339_weak;

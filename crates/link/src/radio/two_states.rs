@@ -15,8 +15,7 @@
 //!
 //! *f* is of the blocks of step 3: a condition is for links with something to send, and lone blocks fail less often.
 
-use super::blocks::Block;
-use super::grants::{LagShares, span};
+use super::blocks::{Block, LagShares, span};
 use std::fmt;
 
 /// How blocks fail: the parameters of the condition `harq` of the same names.

@@ -5,7 +5,8 @@
 //!
 //! 1. Within the second the rate wanders as a process that was fitted to recordings of every 100 ms ([`process`]), or as in a second of such
 //!    recordings that was alike ([`shapes`]).
-//! 2. [`slots`]: data leave in the slots of a duplex pattern.
+//! 2. Data leave in the slots of a duplex pattern: downlink slots carry what the rate says, the others nothing. It is `DDDSU`, of which
+//!    the special slot `S` carries half. What has to be sent again is no matter of capacity: see `harq.rs`.
 //!
 //! As text: `drive.mbps,texture=mmwave,slots=mmwave,texture-seed=2`, and `texture=shapes:FOLDER`. Seeded: the same text is the same link on every machine.
 //!
@@ -14,7 +15,6 @@
 
 mod process;
 mod shapes;
-mod slots;
 
 use crate::capacity::{Capacity, CapacityError, Shape};
 use cellcc_units::{ParseError, Rate, Span, Time};
@@ -79,7 +79,7 @@ impl Texture {
             None => means.iter().flat_map(|&mean| [mean; process::STEPS_PER_SECOND]).collect(),
         };
         let capacity = match self.slots {
-            Some(radio) => slots::steps(&rates, &slots::Slots::of(radio)),
+            Some(radio) => in_slots(&rates, &Slots::of(radio)),
             None => Capacity::from_steps(rates.iter().map(|&rate| (process::STEP, rate_of(rate))).collect()),
         };
         Ok(capacity?)
@@ -219,6 +219,37 @@ impl fmt::Display for Texture {
         }
         Ok(())
     }
+}
+
+/// How a radio's slots are.
+struct Slots {
+    length: Span,
+    /// What each slot of the pattern carries, a whole one being 1.
+    pattern: &'static [f64],
+}
+
+/// The pattern of the mid-band networks of the SIGCOMM 2024 study; LTE with paired spectrum has downlink slots only.
+const DDDSU: [f64; 5] = [1.0, 1.0, 1.0, 0.5, 0.0];
+const PAIRED: [f64; 1] = [1.0];
+
+impl Slots {
+    fn of(radio: Radio) -> Self {
+        let (micros, pattern): (_, &'static [f64]) = match radio {
+            Radio::MmWave => (125, &DDDSU),
+            Radio::MidBand => (500, &DDDSU),
+            Radio::Lte => (1_000, &PAIRED),
+        };
+        Self { length: Span::from_micros(micros), pattern }
+    }
+}
+
+/// Rates of each 5 ms as what each slot carries.
+fn in_slots(rates: &[f64], slots: &Slots) -> Result<Capacity, CapacityError> {
+    let per_step = (process::STEP.as_nanos() / slots.length.as_nanos()) as usize;
+    let share = slots.pattern.len() as f64 / slots.pattern.iter().sum::<f64>();
+    let all = rates.iter().flat_map(|&rate| std::iter::repeat_n(rate * share, per_step));
+    let carried = all.zip(slots.pattern.iter().cycle()).map(|(rate, part)| rate * part);
+    Capacity::from_steps(carried.map(|rate| (slots.length, rate_of(rate))).collect())
 }
 
 #[cfg(test)]

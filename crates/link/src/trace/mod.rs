@@ -11,13 +11,12 @@
 //! a single line lasts one second.
 
 mod detect;
-mod mahimahi;
+mod lines;
 mod named_columns;
-mod rate;
 pub mod write;
 
 pub(crate) use detect::{decompress as unpacked, text};
-pub(crate) use rate::number;
+pub(crate) use lines::number;
 
 use crate::capacity::{Capacity, CapacityError};
 use cellcc_units::Bytes;
@@ -210,8 +209,8 @@ fn parse_run(name: &str, content: &[u8], run: Option<u64>) -> Result<Trace, Trac
     let capacity = match format {
         Format::Csv => named_columns::parse(name, text, line, run)?,
         _ if run.is_some() => return Err(whole(Problem::NoRuns)),
-        Format::Mahimahi => mahimahi::parse(name, text)?,
-        Format::Rate => rate::parse_columns(name, text)?,
+        Format::Mahimahi => lines::parse_opportunities(name, text)?,
+        Format::Rate => lines::parse_columns(name, text)?,
     };
     Ok(Trace { name: stem.into(), format, hash: hash(&capacity), capacity: Arc::new(capacity) })
 }

@@ -1,7 +1,7 @@
 //! CSV traces: named columns, separated by commas. Our own names carry their units; two data sets are read as they were
 //! published.
 
-use super::rate::{A_RATE, A_TIME, Series, number};
+use super::lines::{A_RATE, A_TIME, Series, number};
 use super::{Problem, TraceError, shown};
 use crate::capacity::Capacity;
 use std::time::SystemTime;
