@@ -1,13 +1,12 @@
 //! The forward path of the data: a link that all users share, or a cell; before it a policer, and behind it reordering.
 
 use crate::cell::Cell;
-use crate::delay::reordering::{Reordering, ReorderingConfig};
 use crate::link::Link;
 use crate::packet::{Delivery, DropReason, Dropped, Packet, Poll};
-use crate::policer::{Bucket, Policer};
 use crate::queue::QueueCounters;
 use crate::scheduler::Scheduler;
-use crate::stages::LinkConfig;
+use crate::stages::policer::Bucket;
+use crate::stages::{LinkConfig, Policer, Reordering, ReorderingConfig};
 use cellcc_units::{Span, Time};
 
 /// One direction of a path, for all its users.
@@ -217,7 +216,6 @@ impl<P: Packet> Carrier<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delay::reordering::ReorderingConfig;
     use crate::share::ShareOverTime;
     use cellcc_units::{Bytes, Ratio};
 

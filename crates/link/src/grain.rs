@@ -181,8 +181,8 @@ impl<P: Packet> GrainLink<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delay::jitter::Jitter;
     use crate::share::ShareOverTime;
+    use crate::stages::Jitter;
     use cellcc_units::{QueueLimit, Ratio};
 
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]

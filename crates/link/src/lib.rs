@@ -7,20 +7,15 @@
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
-mod access;
 mod aqm_link;
-mod burst_loss;
 mod capacity;
 mod cell;
 mod delay;
 mod drop_tail_link;
 mod forward_path;
 mod grain;
-mod harq;
 mod link;
-mod loss;
 mod packet;
-mod policer;
 mod queue;
 pub mod radio;
 mod scheduler;
@@ -31,8 +26,6 @@ mod texture;
 pub mod trace;
 mod trace_cache;
 
-pub use access::Access;
-pub use burst_loss::BurstLoss;
 pub use capacity::join::Piece;
 pub use capacity::schedule::{StepsError, format as format_steps, parse as parse_steps};
 pub use capacity::service_clock::ServiceClock;
@@ -42,16 +35,12 @@ pub use capacity::{Capacity, CapacityError};
 pub use cell::Cell;
 pub use delay::Delay;
 pub use delay::floor::{DelayFloor, FloorPoint};
-pub use delay::jitter::Jitter;
-pub use delay::reordering::{Reordering, ReorderingConfig};
 pub use forward_path::{Bottleneck, ForwardPath, PathConfig};
-pub use harq::Harq;
 pub use link::Link;
 pub use packet::{Delivery, DropReason, Dropped, Packet, Poll};
-pub use policer::Policer;
 pub use queue::*;
 pub use scheduler::Scheduler;
 pub use share::{Loss, ShareOverTime};
-pub use stages::LinkConfig;
+pub use stages::*;
 pub use texture::{Radio, Texture, TextureError, Wander};
 pub use trace_cache::{Capacities, TraceCache};

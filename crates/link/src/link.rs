@@ -1,4 +1,4 @@
-//! A link: random loss, and then the queue and the service of one of three kinds, with the stages of `stages.rs` around it.
+//! A link: random loss, and then the queue and the service of one of three kinds, with the stages of `stages/` around it.
 
 use crate::aqm_link::AqmLink;
 use crate::capacity::Capacity;

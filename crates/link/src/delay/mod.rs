@@ -1,9 +1,7 @@
 //! Propagation delay behind the queue.
 
 pub(crate) mod floor;
-pub(crate) mod jitter;
 pub(crate) mod line;
-pub(crate) mod reordering;
 
 use crate::capacity::schedule::{self, Schedule, StepsError};
 use cellcc_units::{ParseError, Span, Time};

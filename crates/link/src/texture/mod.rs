@@ -6,7 +6,7 @@
 //! 1. Within the second the rate wanders as a process that was fitted to recordings of every 100 ms ([`process`]), or as in a second of such
 //!    recordings that was alike ([`shapes`]).
 //! 2. Data leave in the slots of a duplex pattern: downlink slots carry what the rate says, the others nothing. It is `DDDSU`, of which
-//!    the special slot `S` carries half. What has to be sent again is no matter of capacity: see `harq.rs`.
+//!    the special slot `S` carries half. What has to be sent again is no matter of capacity: see `stages/harq.rs`.
 //!
 //! As text: `drive.mbps,texture=mmwave,slots=mmwave,texture-seed=2`, and `texture=shapes:FOLDER`. Seeded: the same text is the same link on every machine.
 //!

@@ -33,8 +33,9 @@ const STAGES: &[(&str, &str)] = &[
     ("link/src/aqm_link.rs", QUEUE),
     ("link/src/queue", QUEUE),
     ("link/src/delay", QUEUE),
-    ("link/src/stages.rs", QUEUE),
-    ("link", "link: which kind, random loss"),
+    ("link/src/stages/loss.rs", LINK),
+    ("link/src/stages", QUEUE),
+    ("link", LINK),
     ("control/src/flow.rs", "flow accounting"),
     ("control/src/rtt.rs", "RTT estimate"),
     ("control/src/pacer.rs", SENDER),
@@ -57,6 +58,7 @@ const STAGES: &[(&str, &str)] = &[
     ("fixed", SCHEME),
     ("schemes", SCHEME),
 ];
+const LINK: &str = "link: which kind, random loss";
 const QUEUE: &str = "queue and delay line, both ways";
 const SENDER: &str = "sender: window, pacing, departure, timers";
 const LOSSES: &str = "loss detection, lost data";

@@ -1,6 +1,6 @@
 //! Reordering: some packets take longer behind the link, so that later ones overtake them.
 
-use crate::loss::LossOverTime;
+use super::loss::LossOverTime;
 use crate::packet::Delivery;
 use crate::share::ShareOverTime;
 use cellcc_units::{Span, Time};

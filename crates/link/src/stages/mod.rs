@@ -5,20 +5,35 @@
 //! ```
 //!
 //! A new stage is a file of its own and its lines here: a setting in [`LinkConfig`], and its place in one of the two groups. Every kind of
-//! link, and each user of a cell, has these groups. What a whole path shares is in `forward_path.rs`.
+//! link, and each user of a cell, has these groups. What a whole path shares, a policer before it and reordering behind it, is in
+//! `forward_path.rs`.
 
-use crate::access::{Access, AccessOverTime};
-use crate::burst_loss::BurstLoss;
+mod access;
+mod burst_loss;
+mod harq;
+mod jitter;
+mod loss;
+pub(crate) mod policer;
+mod reordering;
+
+pub use access::Access;
+pub use burst_loss::BurstLoss;
+pub use harq::Harq;
+pub use jitter::Jitter;
+pub use policer::Policer;
+pub use reordering::{Reordering, ReorderingConfig};
+
 use crate::capacity::Capacity;
 use crate::capacity::schedule::StepCursor;
 use crate::delay::Delay;
-use crate::delay::jitter::{Jitter, JitterOverTime};
-use crate::harq::{Harq, HarqOverTime};
-use crate::loss::LossOverTime;
 use crate::packet::DropReason;
 use crate::queue::Queue;
 use crate::share::ShareOverTime;
+use access::AccessOverTime;
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
+use harq::HarqOverTime;
+use jitter::JitterOverTime;
+use loss::LossOverTime;
 use std::sync::Arc;
 
 /// One direction of a path.

@@ -1,6 +1,6 @@
 //! Random loss.
 
-use crate::burst_loss::{BurstLoss, Channel};
+use super::burst_loss::{BurstLoss, Channel};
 use crate::capacity::schedule::StepCursor;
 use crate::share::{Loss, ShareOverTime};
 use cellcc_units::{Ratio, Time};
