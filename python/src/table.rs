@@ -4,7 +4,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
     Array, ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
-use cellcc_experiment::{Metrics, Record, Series};
+use cellcc_experiment::{METRICS, Metric, Record, Series, Value};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -78,10 +78,9 @@ impl Table {
             ("seed".into(), Arc::new(seeds)),
             text("driver", |record| &record.driver),
         ];
-        columns.extend(metric_columns(records.iter().map(|record| &record.total)));
-        let fairness: Float64Array = records.iter().map(|record| record.jain_index).collect();
+        let metrics = METRICS.iter().filter(|metric| metric.is_of_runs());
+        columns.extend(metrics.map(|metric| metric_column(metric, records)));
         let notes = records.iter().map(|record| record.notes.join("; "));
-        columns.push(("jain_index".into(), Arc::new(fairness)));
         columns.push(("notes".into(), Arc::new(StringArray::from_iter_values(notes))));
         columns.push(text("link", |record| &record.scenario.trace));
         columns.push(text("id", |record| &record.id));
@@ -104,63 +103,16 @@ impl Table {
     }
 }
 
-/// A column for each scalar, in the order of [`Metrics`]. A scalar that is added there does not compile until it is here.
-fn metric_columns<'a>(metrics: impl Iterator<Item = &'a Metrics> + Clone) -> Vec<(String, ArrayRef)> {
-    macro_rules! columns {
-        ($($name:ident: $kind:ident),* $(,)?) => {{
-            let _ = |Metrics { $($name: _),* }: Metrics| ();
-            vec![$((stringify!($name).to_owned(), $kind(metrics.clone().map(|m| m.$name.into())))),*]
-        }};
-    }
-    columns![
-        throughput_mbit_s: numbers,
-        utilisation: numbers,
-        queueing_delay_mean_ms: numbers,
-        queueing_delay_p50_ms: numbers,
-        queueing_delay_p95_ms: numbers,
-        queueing_delay_p99_ms: numbers,
-        queueing_delay_max_ms: numbers,
-        one_way_delay_mean_ms: numbers,
-        one_way_delay_p50_ms: numbers,
-        one_way_delay_p95_ms: numbers,
-        one_way_delay_p99_ms: numbers,
-        one_way_delay_max_ms: numbers,
-        rtt_mean_ms: numbers,
-        rtt_p50_ms: numbers,
-        rtt_p95_ms: numbers,
-        rtt_p99_ms: numbers,
-        rtt_max_ms: numbers,
-        sent_packets: counts,
-        lost_packets: counts,
-        loss_ratio: numbers,
-        marking_ratio: numbers,
-        p_base_mean: numbers,
-        classic_starvation_s: numbers,
-        retransmitted_packets: counts,
-        sent_acks: counts,
-        power: numbers,
-        power95: numbers,
-        d3: numbers,
-        completion_time_s: numbers,
-        frames: counts,
-        deadline_miss_ratio: numbers,
-        frame_delay_p50_ms: numbers,
-        frame_delay_p95_ms: numbers,
-        freezes: counts,
-        freeze_ratio: numbers,
-        media_rate_mbit_s: numbers,
-        rate_switches: counts,
-        frames_discarded: counts,
-        startup_s: numbers,
-        qoe_lin: numbers,
-    ]
-}
-
-/// NaN, which stands for what nobody knows, is no value.
-fn numbers(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
-    Arc::new(values.map(|value| value.filter(|value| !value.is_nan())).collect::<Float64Array>())
-}
-
-fn counts(values: impl Iterator<Item = Option<u64>>) -> ArrayRef {
-    Arc::new(values.collect::<UInt64Array>())
+/// The column of a metric; a count stays a count.
+fn metric_column(metric: &Metric, records: &[Record]) -> (String, ArrayRef) {
+    let values: ArrayRef = if metric.is_count() {
+        let count = |record: &Record| match metric.get(&record.total)? {
+            Value::Count(count) => Some(count),
+            Value::Number(_) => None,
+        };
+        Arc::new(records.iter().map(count).collect::<UInt64Array>())
+    } else {
+        Arc::new(records.iter().map(|record| metric.of_run(record)).collect::<Float64Array>())
+    };
+    (metric.key.into(), values)
 }

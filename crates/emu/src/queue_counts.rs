@@ -1,7 +1,7 @@
 //! What the downlink's queues have counted, for reports to senders.
 
 use cellcc_experiment::UserQueues;
-use cellcc_link::{DualCounters, QueueCounters};
+use cellcc_link::{OwnCounters, QueueCounters};
 use cellcc_units::{Span, Time};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -29,9 +29,9 @@ impl QueueCounts {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a user's DualPI2 had counted when it was read last.
-    pub(crate) fn dual(&self, user: usize) -> Option<DualCounters> {
-        self.newest().users.get(user)?.dual
+    /// What a user's queue had counted for metrics of its own when it was read last.
+    pub(crate) fn own(&self, user: usize) -> OwnCounters {
+        self.newest().users.get(user).map(|counters| counters.own).unwrap_or_default()
     }
 }
 

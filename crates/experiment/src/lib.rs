@@ -9,6 +9,7 @@
 //! | [`Driver`], [`Watch`] | Scenario in, Record out; who looks on meanwhile |
 //! | [`PathLinks`] | the links that every driver makes of a Scenario's path |
 //! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
+//! | [`METRICS`] | the scalars: key, unit, range, average, which way is better, meaning |
 //! | [`FlowMeter`] | how every driver measures |
 //! | [`virtual_time`] | the event loop of every driver in virtual time |
 
@@ -21,6 +22,7 @@ mod endpoint;
 mod error;
 mod like_linux;
 mod meters;
+mod metrics;
 mod path_links;
 mod plans;
 mod record;
@@ -49,9 +51,9 @@ pub use meters::fairness::Fairness;
 pub use meters::frames::{Frames, MediaOutcome};
 pub use meters::measured::MeasuredFlow;
 pub use meters::meter::{Delivery, FlowMeter};
-pub use meters::metrics::Metrics;
 pub use meters::series::{Column, Series};
 pub use meters::user_queues::{UserQueues, UserReports};
+pub use metrics::{Absent, Better, METRICS, Metric, Metrics, Shown, Value};
 pub use path_links::PathLinks;
 pub use plans::braces::{BraceError, expand_braces};
 pub use plans::harm::{HEAD_START, next_to};

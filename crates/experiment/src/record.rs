@@ -42,7 +42,7 @@ pub struct Record {
 }
 
 /// What came out for one flow. The row `limit` has one flow too.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowRecord {
     /// The scheme, in its canonical form.

@@ -2,13 +2,10 @@
 
 use crate::figure::{Key, styles};
 use crate::notes::Notes;
-use crate::tables::column::{COLUMNS, Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION, utilisation};
+use crate::tables::column::{Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION};
 use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, is_limit, row_name, unlike_settings};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A scalar of a run; `None` where it does not exist.
-pub(crate) type Quantity = fn(&Record) -> Option<f64>;
 
 /// A row of the tables: a scheme, run by a driver, under one of the plan's variations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,12 +138,17 @@ impl<'a> Comparison<'a> {
 
     /// The average over seeds on one trace.
     pub(crate) fn on_trace(&self, row: Row, trace: Trace, column: &Column) -> Option<Average> {
-        let values = self.runs(row, trace).iter().filter_map(|run| (column.quantity)(run));
-        Average::of(column.average, &values.collect::<Vec<_>>(), column.range)
+        let values = self.runs(row, trace).iter().filter_map(|run| column.value(run));
+        Average::of(column.average, &values.collect::<Vec<_>>(), column.range())
     }
 
     /// The mean over seeds on one trace.
-    pub(crate) fn mean_on_trace(&self, row: Row, trace: Trace, quantity: Quantity) -> Option<f64> {
+    pub(crate) fn mean_on_trace(
+        &self,
+        row: Row,
+        trace: Trace,
+        quantity: impl Fn(&Record) -> Option<f64>,
+    ) -> Option<f64> {
         mean(&self.runs(row, trace).iter().filter_map(|run| quantity(run)).collect::<Vec<_>>())
     }
 
@@ -155,7 +157,7 @@ impl<'a> Comparison<'a> {
         if let [only] = self.traces[..] {
             return self.on_trace(row, only, column);
         }
-        Average::of(column.average, &self.by_trace(row, column), column.range)
+        Average::of(column.average, &self.by_trace(row, column), column.range())
     }
 
     /// The quantity on each trace that has it. A geometric mean over seeds is zero where one of them is.
@@ -163,14 +165,14 @@ impl<'a> Comparison<'a> {
         let on_trace = |&trace: &Trace| match self.on_trace(row, trace, column) {
             Some(average) => Some(if average.not_positive > 0 { 0.0 } else { average.value }),
             // All of them are zero, or there are none.
-            None => self.mean_on_trace(row, trace, column.quantity),
+            None => self.mean_on_trace(row, trace, |run| column.value(run)),
         };
         self.traces.iter().filter_map(on_trace).collect()
     }
 
     /// The mean over traces of the mean over seeds.
-    pub(crate) fn mean(&self, row: Row, quantity: Quantity) -> Option<f64> {
-        let on_trace = |&trace: &Trace| self.mean_on_trace(row, trace, quantity);
+    pub(crate) fn mean(&self, row: Row, quantity: impl Fn(&Record) -> Option<f64>) -> Option<f64> {
+        let on_trace = |&trace: &Trace| self.mean_on_trace(row, trace, &quantity);
         mean(&self.traces.iter().filter_map(on_trace).collect::<Vec<_>>())
     }
 
@@ -197,13 +199,13 @@ impl<'a> Comparison<'a> {
 
     /// True where a run has a value of it.
     pub(crate) fn has(&self, column: &Column) -> bool {
-        self.all_runs().any(|run| (column.quantity)(run).is_some())
+        self.all_runs().any(|run| column.value(run).is_some())
     }
 
     /// What schemes get: the share of the link, or the throughput where a run's link is not known.
-    pub(crate) fn gets(&self) -> &'static Column {
+    pub(crate) fn gets(&self) -> Column {
         let mut runs = self.schemes().flat_map(|row| self.runs_of(row));
-        &COLUMNS[if runs.all(|run| utilisation(run).is_some()) { UTILISATION } else { THROUGHPUT }]
+        if runs.all(|run| UTILISATION.value(run).is_some()) { UTILISATION } else { THROUGHPUT }
     }
 
     /// How many values averages are over, and of what, where there are several.
@@ -267,7 +269,7 @@ impl<'a> Comparison<'a> {
 
     /// Which rows have a shorter mean RTT than their packets waited, which looks like an error.
     fn rtts_not_known(&self) -> Option<String> {
-        let mean = |row: Row, column: usize| Some(self.average(row, &COLUMNS[column])?.value);
+        let mean = |row: Row, column: Column| Some(self.average(row, &column)?.value);
         let is_shorter = |row: &Row| {
             mean(*row, RTT_MEAN).zip(mean(*row, QUEUEING_MEAN)).is_some_and(|(rtt, wait)| rtt < wait)
         };

@@ -11,7 +11,7 @@ use crate::figures::scatter::scatter;
 use crate::figures::sweep::sweep;
 use crate::figures::time::{Detail, first_runs, inside, over_time, quantities};
 use crate::tables::column::{
-    COLUMNS, Column, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT, UTILISATION, utilisation,
+    Column, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT, UTILISATION,
 };
 use cellcc_experiment::Record;
 use rayon::prelude::*;
@@ -43,7 +43,7 @@ const CDF_STEPS: usize = 200;
 const CDF_STEPS_OF_TRACE: usize = 30;
 
 /// The scatter plot's delays: the quantity, its statistic, and the column. The first ones are shown first.
-const DELAYS: [(&str, &str, usize); 4] = [
+const DELAYS: [(&str, &str, Column); 4] = [
     ("RTT", "p95", RTT_P95),
     ("RTT", "mean", RTT_MEAN),
     ("queueing", "p95", QUEUEING_P95),
@@ -98,11 +98,11 @@ struct Runs {
 struct Run(String, usize, String, u64, Vec<Short>);
 
 impl Runs {
-    fn new(comparison: &Comparison, columns: &[&Column]) -> Self {
+    fn new(comparison: &Comparison, columns: &[Column]) -> Self {
         let rows = comparison.rows.iter().zip(&comparison.keys);
         let runs = rows.flat_map(|(row, key)| comparison.runs_of(*row).map(move |run| (key, run)));
         let row = |(key, run): (&Key, &Record)| {
-            let value = |column: &&Column| Short((column.quantity)(run).unwrap_or(f64::NAN));
+            let value = |column: &Column| Short(column.value(run).unwrap_or(f64::NAN));
             let trace = comparison.trace_name(run).to_owned();
             let values = columns.iter().map(value).collect();
             Run(key.label.clone(), key.group, trace, run.scenario.seed, values)
@@ -144,7 +144,7 @@ impl Sheet {
 
 impl Data {
     /// What a page by itself shows or, `in_folder`, one that has the file [`series_script`] next to it.
-    pub(crate) fn new(comparison: &Comparison, columns: &[&Column], in_folder: bool) -> Self {
+    pub(crate) fn new(comparison: &Comparison, columns: &[Column], in_folder: bool) -> Self {
         let mut data = Self {
             markers: markers(),
             dashes: DASHES,
@@ -181,13 +181,11 @@ impl Data {
         let all = (traces.len() != 1).then_some((average.as_str(), View::All));
         let single = kept.into_iter().map(|index| (traces[index].name, View::On(traces[index])));
         for (name, view) in all.into_iter().chain(single) {
-            for (delay, statistic, column) in
-                DELAYS.into_iter().filter(|delay| comparison.has(&COLUMNS[delay.2]))
-            {
+            for (delay, statistic, column) in DELAYS.into_iter().filter(|delay| comparison.has(&delay.2)) {
                 for got in gets(comparison) {
                     let picks =
                         [("view", name), ("delay", delay), ("statistic", statistic), ("vertical", got.title)];
-                    self.sheet.add("scatter", picks, scatter(comparison, view, &COLUMNS[column], got));
+                    self.sheet.add("scatter", picks, scatter(comparison, view, &column, &got));
                 }
             }
             let steps = if view == View::All { CDF_STEPS } else { CDF_STEPS_OF_TRACE };
@@ -297,10 +295,10 @@ pub(crate) fn series_script(comparison: &Comparison) -> Option<String> {
 }
 
 /// What schemes get, the first one shown first; a share of links that nobody knows is not known, either.
-fn gets(comparison: &Comparison) -> Vec<&'static Column> {
-    let (first, share) = (comparison.gets(), &COLUMNS[UTILISATION]);
+fn gets(comparison: &Comparison) -> Vec<Column> {
+    let (first, share) = (comparison.gets(), UTILISATION);
     let is_known =
-        comparison.schemes().flat_map(|row| comparison.runs_of(row)).any(|run| utilisation(run).is_some());
-    let second = if first.key == share.key { &COLUMNS[THROUGHPUT] } else { share };
+        comparison.schemes().flat_map(|row| comparison.runs_of(row)).any(|run| share.value(run).is_some());
+    let second = if first.key == share.key { THROUGHPUT } else { share };
     [first, second].into_iter().filter(|column| is_known || column.key != share.key).collect()
 }

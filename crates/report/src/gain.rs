@@ -1,7 +1,7 @@
 //! In one sentence: what a scheme gains over others.
 
 use crate::comparison::{Comparison, Row};
-use crate::tables::column::throughput;
+use crate::tables::column::{RTT_MEAN, THROUGHPUT};
 use cellcc_experiment::Record;
 
 /// A delay this much shorter or longer counts as the same.
@@ -13,7 +13,7 @@ pub fn gain(records: &[Record], scheme: &str, others: &[&str]) -> Option<String>
     let comparison = Comparison::new(records);
     let of = |scheme: &str| {
         let row = comparison.rows.iter().find(|row| row.scheme == scheme)?;
-        Some((rtt_ms(&comparison, *row)?, comparison.mean(*row, throughput)?))
+        Some((rtt_ms(&comparison, *row)?, comparison.mean(*row, |run| THROUGHPUT.value(run))?))
     };
     let (own_rtt, own_throughput) = of(scheme)?;
     let (mut compared, mut delays) = (Vec::new(), vec![format!("{scheme} {} ms", short(own_rtt))]);
@@ -28,7 +28,7 @@ pub fn gain(records: &[Record], scheme: &str, others: &[&str]) -> Option<String>
 }
 
 fn rtt_ms(comparison: &Comparison, row: Row) -> Option<f64> {
-    comparison.mean(row, |run| run.total.rtt_mean_ms).filter(|rtt| *rtt > 0.0)
+    comparison.mean(row, |run| RTT_MEAN.value(run)).filter(|rtt| *rtt > 0.0)
 }
 
 /// How a delay compares with another one that is `times` as long.

@@ -248,7 +248,7 @@ impl Pair<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_experiment::{Distribution, FlowRecord, Scenario};
+    use cellcc_experiment::{FlowRecord, Scenario};
     use cellcc_link::{Capacities, Capacity};
     use std::sync::Arc;
 
@@ -283,14 +283,7 @@ mod tests {
     }
 
     fn flow(throughput_mbit_s: f64) -> FlowRecord {
-        FlowRecord {
-            scheme: String::new(),
-            metrics: Metrics { throughput_mbit_s, ..Metrics::default() },
-            queueing_delay: Distribution::default(),
-            rtt: Distribution::default(),
-            convergence_time_s: None,
-            ecn_validation: None,
-        }
+        FlowRecord { metrics: Metrics { throughput_mbit_s, ..Metrics::default() }, ..FlowRecord::default() }
     }
 
     /// The same conditions, and other harm.

@@ -46,7 +46,7 @@ pub use gain::gain;
 pub use harm::harm_is_undecided;
 pub use plot::{Named, Plot};
 pub use report::{Report, ReportFile};
-pub use tables::column::TableColumn;
+pub use tables::column::Column as TableColumn;
 pub use tables::number::{NONE, three_digits};
 pub use tables::text_table::highlighted;
 

@@ -68,12 +68,11 @@ impl Plot {
     pub fn figure(&self, title: &str, records: &[Record]) -> Result<Figure, ReportError> {
         let mut comparison = Comparison::new(records);
         self.keep(&mut comparison)?;
-        let y = if self.y.is_empty() { vec![TableColumn(comparison.gets())] } else { self.y.clone() };
+        let y = if self.y.is_empty() { vec![comparison.gets()] } else { self.y.clone() };
         let conditions = varied_keys(&comparison);
         let key = conditions.iter().find(|key| is_called(key, &self.x));
         let mut figure = match (key, self.x.parse::<TableColumn>()) {
             (Some(key), _) => {
-                let columns: Vec<_> = y.iter().map(|column| column.0).collect();
                 let too_many = || {
                     let (given, all) = (&self.x, conditions.join(", "));
                     ReportError::Plot(format!(
@@ -81,10 +80,10 @@ impl Plot {
                          --only KEY=VALUE"
                     ))
                 };
-                over_condition(&comparison, key, &columns).ok_or_else(too_many)?
+                over_condition(&comparison, key, &y).ok_or_else(too_many)?
             }
             (None, Ok(x)) => {
-                let figures = y.iter().map(|y| scatter(&comparison, View::All, x.0, y.0));
+                let figures = y.iter().map(|y| scatter(&comparison, View::All, &x, y));
                 let all = figures.reduce(|mut above, below| {
                     above.panels.extend(below.panels);
                     above

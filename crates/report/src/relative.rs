@@ -1,7 +1,8 @@
 //! Every row against a baseline, or against the same row of other results: ratios on each trace, then their geometric mean over
 //! traces.
 
-use crate::comparison::{Comparison, Quantity, Row, Trace};
+use crate::comparison::{Comparison, Row, Trace};
+use crate::tables::column::{Column, POWER, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT};
 use crate::tables::grid::{Cell, Grid, GridRow, titles};
 use cellcc_experiment::{DEFAULT_DRIVER, Record};
 use cellcc_statistics::{Average, Certainty, FEWEST, Kind, mean};
@@ -10,9 +11,8 @@ use cellcc_statistics::{Average, Certainty, FEWEST, Kind, mean};
 pub(crate) const NOTE: &str = "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the \
     baseline. Loss: the difference in percentage points, its mean. Resent: the packets of all traces / the baseline's.";
 
-const THROUGHPUT: Quantity = |run| Some(run.total.throughput_mbit_s);
-const MEAN_RTT: Quantity = |run| run.total.rtt_mean_ms;
-const RESENT: Quantity = |run| Some(run.total.retransmitted_packets as f64);
+/// Its packets are added up over the traces.
+const RESENT: Column = Column::of("retransmitted_packets");
 
 /// How a row's value is held against the baseline's on the same trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,17 +25,39 @@ enum Against {
     Difference,
 }
 
-/// Title, what of it, the quantity, and how it is held against the baseline's.
-const COLUMNS: [(&str, &str, Quantity, Against); 8] = [
-    ("Throughput", "", THROUGHPUT, Against::Ratio),
-    ("RTT", "mean", MEAN_RTT, Against::Ratio),
-    ("RTT", "p95", |run| run.total.rtt_p95_ms, Against::Ratio),
-    ("Queueing", "mean", |run| run.total.queueing_delay_mean_ms, Against::Ratio),
-    ("Queueing", "p95", |run| run.total.queueing_delay_p95_ms, Against::Ratio),
-    ("Power", "disadv.", |run| run.total.power, Against::Inverse),
-    ("Power95", "disadv.", |run| run.total.power95, Against::Inverse),
-    ("Loss", "points", |run| Some(run.total.loss_ratio * 100.0), Against::Difference),
+/// What is held against the baseline's.
+const COLUMNS: [Column; 8] = [
+    THROUGHPUT,
+    RTT_MEAN,
+    RTT_P95,
+    QUEUEING_MEAN,
+    QUEUEING_P95,
+    POWER,
+    Column::of("power95"),
+    Column::of("loss_ratio"),
 ];
+
+impl Against {
+    /// Shares, which may be zero, by their difference; quantities with a geometric mean, of which more is better, by how many times
+    /// less there is.
+    fn of(column: &Column) -> Self {
+        match (column.unit, column.average) {
+            ("%", _) => Self::Difference,
+            (_, Kind::Geometric) => Self::Inverse,
+            (_, Kind::Mean) => Self::Ratio,
+        }
+    }
+
+    /// The heading of a column, and what stands below it.
+    fn heading(column: &Column) -> (&'static str, &'static str) {
+        let below = match Self::of(column) {
+            Self::Ratio => column.statistic,
+            Self::Inverse => "disadv.",
+            Self::Difference => "points",
+        };
+        (column.title, below)
+    }
+}
 
 /// What the rows of a comparison are held against.
 #[derive(Debug, Clone, Copy)]
@@ -102,9 +124,9 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
         // Of the first three kinds, the columns that differ so.
         let mut columns: [Vec<String>; 3] = Default::default();
         let mut is_same = true;
-        for ((title, of, _, against), average) in COLUMNS.iter().zip(averages(sides, row, base)) {
+        for (column, average) in COLUMNS.iter().zip(averages(sides, row, base)) {
             let Some(Average { value, certainty, .. }) = average else { continue };
-            let neutral = if *against == Against::Difference { 0.0 } else { 1.0 };
+            let neutral = if Against::of(column) == Against::Difference { 0.0 } else { 1.0 };
             let kind = match certainty {
                 Certainty::Interval { low, high } => {
                     is_same = false;
@@ -115,7 +137,8 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
                 _ => unknown,
             };
             if let Some(columns) = columns.get_mut(kind) {
-                columns.push(format!("{title} {of}").trim_end().into());
+                let (title, below) = Against::heading(column);
+                columns.push(format!("{title} {below}").trim_end().into());
             }
         }
         let unmoved = if is_same { same } else { within };
@@ -151,12 +174,12 @@ fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
         (false, _) => ": geometric mean over seeds of the ratio with each seed",
     };
     let of_averages = pairs.iter().map(|&(row, base)| {
-        let resent = pairs_of(sides, row, base, RESENT);
+        let resent = pairs_of(sides, row, base, &RESENT);
         let resent = resent.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
         let averages = averages(sides, row, base).into_iter().map(Cell::of);
         (row, averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect())
     });
-    let columns = COLUMNS.iter().map(|(title, of, ..)| (*title, *of)).chain([("Resent", "packets")]);
+    let columns = COLUMNS.iter().map(Against::heading).chain([(RESENT.title, RESENT.unit)]);
     let averages = Grid::of_rows(comparison, format!("{title}{of}"), columns, of_averages)
         .without_one_count(comparison.is_over_seeds());
     let of_spread = pairs
@@ -186,11 +209,7 @@ const SAME: f64 = 1e-9;
 
 /// What drivers that run the same schemes are compared in, as the issue of a simulator's fidelity is put: how much is
 /// carried, and how long it takes.
-const FIDELITY: [(&str, &str, Quantity); 3] = [
-    ("Throughput", "%", THROUGHPUT),
-    ("RTT", "mean, %", MEAN_RTT),
-    ("RTT", "p95, %", |run| run.total.rtt_p95_ms),
-];
+const FIDELITY: [(&str, Column); 3] = [("%", THROUGHPUT), ("mean, %", RTT_MEAN), ("p95, %", RTT_P95)];
 
 /// With more traces than this, only the means over them and the largest are shown.
 const MOST_TRACES: usize = 30;
@@ -207,11 +226,11 @@ pub(crate) fn fidelity(comparison: &Comparison) -> Vec<Grid> {
 }
 
 fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
-    let percent = |trace: Trace, quantity: Quantity| {
-        let mean = |row| comparison.mean_on_trace(row, trace, quantity);
+    let percent = |trace: Trace, column: Column| {
+        let mean = |row| comparison.mean_on_trace(row, trace, |run| column.value(run));
         Some((ratio(mean(simulated)?, mean(other)?)? - 1.0) * 100.0)
     };
-    let of_trace = |trace: &Trace| FIDELITY.map(|(.., quantity)| percent(*trace, quantity));
+    let of_trace = |trace: &Trace| FIDELITY.map(|(_, column)| percent(*trace, column));
     let by_trace: Vec<_> = comparison.traces.iter().map(of_trace).collect();
     let sizes = |column: usize| -> Vec<f64> {
         by_trace.iter().filter_map(|values| values[column]).map(f64::abs).collect()
@@ -232,7 +251,7 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
             "{name}: by how much the results of the driver `{this}` lie above those of `{that}`"
         ),
         of: vec!["Trace".into()],
-        columns: titles(FIDELITY.iter().map(|(title, of, _)| (*title, *of))),
+        columns: titles(FIDELITY.iter().map(|(below, column)| (column.title, *below))),
         rows: shown.chain(summary).map(row).collect(),
     }
 }
@@ -240,28 +259,28 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
 /// Of each column, the average of what was paired by trace.
 fn averages(sides: Sides, row: Row, base: Row) -> Vec<Option<Average>> {
     const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
-    let averages = COLUMNS.iter().map(|(.., quantity, against)| {
-        let pairs = pairs_of(sides, row, base, *quantity);
+    let averages = COLUMNS.iter().map(|column| {
+        let (against, pairs) = (Against::of(column), pairs_of(sides, row, base, column));
         let held = |&(this, base): &(f64, f64)| match against {
             Against::Ratio => ratio(this, base),
             Against::Inverse => ratio(base, this),
             Against::Difference => Some(this - base),
         };
         let values: Vec<f64> = pairs.iter().filter_map(held).collect();
-        let kind = if *against == Against::Difference { Kind::Mean } else { Kind::Geometric };
+        let kind = if against == Against::Difference { Kind::Mean } else { Kind::Geometric };
         Average::of(kind, &values, ANY)
     });
     averages.collect()
 }
 
 fn spread(sides: Sides, row: Row, base: Row) -> Vec<Option<f64>> {
-    let sorted = |quantity| {
-        let pairs = pairs_of(sides, row, base, quantity);
+    let sorted = |column| {
+        let pairs = pairs_of(sides, row, base, column);
         let mut ratios: Vec<f64> = pairs.iter().filter_map(|&(this, base)| ratio(this, base)).collect();
         ratios.sort_by(f64::total_cmp);
         ratios
     };
-    let (rtt, throughput) = (sorted(MEAN_RTT), sorted(THROUGHPUT));
+    let (rtt, throughput) = (sorted(&RTT_MEAN), sorted(&THROUGHPUT));
     let of_rtt = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| at_rank(&rtt, share));
     of_rtt.into_iter().chain([0.0, 1.0].map(|share| at_rank(&throughput, share))).collect()
 }
@@ -274,15 +293,15 @@ fn at_rank(sorted: &[f64], share: f64) -> Option<f64> {
 
 /// The quantity of the row and of the baseline on each trace that has both, each the mean over seeds; of a single trace,
 /// with each seed that has both.
-fn pairs_of(Sides { these, those }: Sides, row: Row, base: Row, quantity: Quantity) -> Vec<(f64, f64)> {
+fn pairs_of(Sides { these, those }: Sides, row: Row, base: Row, column: &Column) -> Vec<(f64, f64)> {
     let [only] = these.traces[..] else {
-        let on =
-            |trace| these.mean_on_trace(row, trace, quantity).zip(those.mean_on_trace(base, trace, quantity));
+        let mean = |of: &Comparison, row, trace| of.mean_on_trace(row, trace, |run| column.value(run));
+        let on = |trace| mean(these, row, trace).zip(mean(those, base, trace));
         return these.traces.iter().filter_map(|&trace| on(trace)).collect();
     };
     let with = |comparison: &Comparison, row, seed| {
         let run = comparison.runs(row, only).iter().find(|run| run.scenario.seed == seed)?;
-        quantity(run)
+        column.value(run)
     };
     these.seeds.iter().filter_map(|&seed| with(these, row, seed).zip(with(those, base, seed))).collect()
 }

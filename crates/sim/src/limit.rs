@@ -147,18 +147,8 @@ impl Sender {
         let (start, stop) = (self.start, self.stop);
         let completed_at = (self.is_through && self.acknowledged_at <= end).then_some(self.acknowledged_at);
         let stop = completed_at.unwrap_or(Time::NEVER).min(stop);
-        MeasuredFlow {
-            scheme: LIMIT,
-            user: 0,
-            active: (start.min(stop), stop),
-            meter: self.meter,
-            completed_at,
-            frames: None,
-            media: None,
-            delay_target_ms: None,
-            dual: None,
-            ecn_validation: None,
-        }
+        let active = (start.min(stop), stop);
+        MeasuredFlow { completed_at, ..MeasuredFlow::new(LIMIT, 0, active, self.meter) }
     }
 }
 

@@ -102,10 +102,8 @@ impl Outcome {
         FlowRecord {
             scheme: self.started.scheme.clone(),
             metrics: self.metrics(senders, &sent.rtt, frames),
-            queueing_delay: Distribution::default(),
             rtt: sent.rtt.clone(),
-            convergence_time_s: None,
-            ecn_validation: None,
+            ..FlowRecord::default()
         }
     }
 
@@ -118,16 +116,10 @@ impl Outcome {
         let delivered: Bytes = senders.iter().map(|sender| sender.delivered).sum();
         let sent_packets = senders.iter().map(|sender| sender.sent_packets).sum();
         let lost_packets = senders.iter().map(|sender| sender.lost_packets).sum();
-        let rtt = rtt.summary();
         let is_sized = self.request.payload.time().is_none() && !self.is_interrupted;
-        Metrics {
+        let mut metrics = Metrics {
             throughput_mbit_s: Rate::from_transfer(delivered, self.sent.active).as_mbit_per_sec(),
             utilisation: f64::NAN,
-            rtt_mean_ms: rtt.map(|rtt| rtt.mean_ms),
-            rtt_p50_ms: rtt.map(|rtt| rtt.p50_ms),
-            rtt_p95_ms: rtt.map(|rtt| rtt.p95_ms),
-            rtt_p99_ms: rtt.map(|rtt| rtt.p99_ms),
-            rtt_max_ms: rtt.map(|rtt| rtt.max_ms),
             sent_packets,
             lost_packets,
             loss_ratio: lost_packets as f64 / sent_packets.max(1) as f64,
@@ -135,7 +127,9 @@ impl Outcome {
             frames: frames.map(|(frames, _)| frames),
             deadline_miss_ratio: frames.map(|(_, missed)| missed),
             ..Metrics::default()
-        }
+        };
+        metrics.set_rtt(rtt);
+        metrics
     }
 
     fn scenario(&self) -> Scenario {

@@ -9,6 +9,7 @@ mod check;
 mod commands;
 mod compare;
 mod documents;
+mod earlier;
 mod explain;
 mod foreign_files;
 mod l4s;

@@ -58,16 +58,15 @@ impl<B: TcpBackend> Driver for KernelDriver<B> {
             samples.iter().for_each(|(bin, info)| info.record_bin(*bin, conversation.meter_mut()));
         }
         let flows = run.flows.iter().zip(&scenario.flows).map(|(conversation, setup)| MeasuredFlow {
-            scheme: &setup.scheme,
-            user: setup.user,
-            active: conversation.active(),
-            meter: conversation.meter().clone(),
             completed_at: conversation.completed_at(),
             frames: conversation.frames(),
-            media: None,
-            delay_target_ms: None,
-            dual: run.dual(setup.user),
-            ecn_validation: None,
+            queue: run.queue(setup.user),
+            ..MeasuredFlow::new(
+                &setup.scheme,
+                setup.user,
+                conversation.active(),
+                conversation.meter().clone(),
+            )
         });
         let notes = notes(scenario, &run.outcome.sent, &run.report);
         Ok(run.record(scenario, NAME, flows.collect(), notes))

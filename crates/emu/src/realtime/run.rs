@@ -7,7 +7,7 @@ use crate::queue_counts::QueueCounts;
 use crate::stage::Stages;
 use crate::topology::{Servers, Topology, TopologySpec, User};
 use cellcc_experiment::{FlowSetup, KeptUp, MeasuredFlow, RealTime, Record, Scenario, UserQueues};
-use cellcc_link::{Capacities, DualCounters};
+use cellcc_link::{Capacities, OwnCounters};
 use cellcc_units::{Span, Time};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -90,9 +90,9 @@ pub(super) fn run<T: Workload>(
 }
 
 impl<T: Workload> Run<T> {
-    /// What a user's DualPI2 counted on the way of the data.
-    pub(crate) fn dual(&self, user: usize) -> Option<DualCounters> {
-        self.queues.dual(user)
+    /// What a user's queue on the way of the data counted for metrics of its own.
+    pub(crate) fn queue(&self, user: usize) -> OwnCounters {
+        self.queues.own(user)
     }
 
     /// The Record of `driver`, from the flows as measured.

@@ -47,17 +47,15 @@ impl<P: UdpBackend> Driver for UdpDriver<P> {
         let pairs = || run.flows.iter().zip(outcomes);
         let flows = pairs().zip(&scenario.flows).map(|((flow, ends), setup)| {
             let (start, stop) = flow.active();
+            let active = (start, ends.completed_at.unwrap_or(stop).min(stop));
+            let meter = flow.meter().clone().with_ends(ends.meter.clone());
             MeasuredFlow {
-                scheme: &setup.scheme,
-                user: setup.user,
-                active: (start, ends.completed_at.unwrap_or(stop).min(stop)),
-                meter: flow.meter().clone().with_ends(ends.meter.clone()),
                 completed_at: ends.completed_at,
                 frames: ends.frames,
-                media: None,
                 delay_target_ms: ends.delay_target_ms,
-                dual: run.dual(setup.user),
+                queue: run.queue(setup.user),
                 ecn_validation: ends.ecn_validation,
+                ..MeasuredFlow::new(&setup.scheme, setup.user, active, meter)
             }
         });
         let lost = pairs().enumerate().filter_map(|(index, (flow, ends))| lost_in_socket(index, flow, ends));

@@ -1,6 +1,6 @@
 //! Frames with a deadline, as the receiver sees them.
 
-use crate::{Application, Distribution, Source};
+use crate::{Application, Distribution, Metrics, Source};
 use cellcc_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,19 @@ pub struct MediaOutcome {
     pub media_rate_mbit_s: f64,
     pub rate_switches: u64,
     pub frames_discarded: u64,
+}
+
+impl MediaOutcome {
+    /// Takes it down among the metrics of its flow.
+    pub(crate) fn fill(self, metrics: &mut Metrics) {
+        metrics.frame_delay_p50_ms = self.frame_delay_p50_ms;
+        metrics.frame_delay_p95_ms = self.frame_delay_p95_ms;
+        metrics.freezes = Some(self.freezes);
+        metrics.freeze_ratio = Some(self.freeze_ratio);
+        metrics.media_rate_mbit_s = Some(self.media_rate_mbit_s);
+        metrics.rate_switches = Some(self.rate_switches);
+        metrics.frames_discarded = Some(self.frames_discarded);
+    }
 }
 
 impl Frames {

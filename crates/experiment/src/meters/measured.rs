@@ -1,7 +1,7 @@
 //! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
 
 use crate::{Column, Fairness, FlowMeter, MediaOutcome, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
-use cellcc_link::{Capacities, DualCounters};
+use cellcc_link::{Capacities, OwnCounters};
 use cellcc_units::{Bytes, Span, Time};
 
 /// A flow as its driver measured it.
@@ -23,10 +23,28 @@ pub struct MeasuredFlow<'a> {
     pub media: Option<MediaOutcome>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,
-    /// What its user's queue counted after the warm-up, where that is DualPI2.
-    pub dual: Option<DualCounters>,
+    /// What its user's queue counted after the warm-up for metrics of its own.
+    pub queue: OwnCounters,
     /// See [`FlowRecord`](crate::FlowRecord::ecn_validation).
     pub ecn_validation: Option<&'static str>,
+}
+
+impl<'a> MeasuredFlow<'a> {
+    /// A flow of which nothing is known but this.
+    pub fn new(scheme: &'a str, user: usize, active: (Time, Time), meter: FlowMeter) -> Self {
+        Self {
+            scheme,
+            user,
+            active,
+            meter,
+            completed_at: None,
+            frames: None,
+            media: None,
+            delay_target_ms: None,
+            queue: OwnCounters::default(),
+            ecn_validation: None,
+        }
+    }
 }
 
 impl Scenario {
@@ -138,9 +156,9 @@ impl MeasuredFlow<'_> {
             metrics.deadline_miss_ratio = Some(missed);
         }
         if let Some(media) = self.media {
-            metrics.set_media(&media);
+            media.fill(&mut metrics);
         }
-        metrics.set_dual(self.dual);
+        self.queue.metrics().for_each(|(key, value)| metrics.set(key, value));
         metrics.d3 = self.delay_target_ms.zip(metrics.rtt_mean_ms).map(|(target, rtt)| rtt / target);
         metrics
     }
@@ -172,7 +190,8 @@ fn total(
             delivered.as_f64() / offered_to(user).as_f64().max(1.0)
         })
         .sum();
-    metrics.set_dual(flows.first().and_then(|flow| flow.dual));
+    let queue = flows.first().map(|flow| flow.queue).unwrap_or_default();
+    queue.metrics().for_each(|(key, value)| metrics.set(key, value));
     metrics
 }
 

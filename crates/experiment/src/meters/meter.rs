@@ -252,7 +252,9 @@ impl FlowMeter {
             ..Metrics::default()
         };
         metrics.set_throughput(self.delivered, offered, active);
-        metrics.set_delays(&self.queueing, &self.one_way, &self.rtt);
+        metrics.set_queueing(&self.queueing);
+        metrics.set_one_way(&self.one_way);
+        metrics.set_rtt(&self.rtt);
         metrics
     }
 
@@ -293,8 +295,7 @@ impl FlowMeter {
             metrics,
             queueing_delay: self.queueing,
             rtt: self.rtt,
-            convergence_time_s: None,
-            ecn_validation: None,
+            ..FlowRecord::default()
         });
     }
 

@@ -7,6 +7,5 @@ pub(crate) mod frames;
 pub(crate) mod levels;
 pub(crate) mod measured;
 pub(crate) mod meter;
-pub(crate) mod metrics;
 pub(crate) mod series;
 pub(crate) mod user_queues;

@@ -8,7 +8,7 @@ use crate::assistance::TracedPath;
 use crate::{MeasuredFlow, PathLinks, Record, RunError, Scenario, Watch};
 use cellcc_assist::{Counters, Reports, UserState, active_flows};
 use cellcc_control::Observed;
-use cellcc_link::{Capacities, Capacity, DualCounters, Packet, Poll, QueueCounters};
+use cellcc_link::{Capacities, Capacity, OwnCounters, Packet, Poll, QueueCounters};
 use cellcc_units::{Bytes, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ pub struct Run<E: Ends> {
     wakes: Wakes,
     now: Time,
     end: Time,
-    /// What each user's DualPI2 had counted when the warm-up ended.
-    dual_before: Vec<DualCounters>,
+    /// What each user's queue had counted for its own metrics when the warm-up ended.
+    counted_before: Vec<OwnCounters>,
     /// When the warm-up ends; never, once it has.
     warm_up_ends_at: Time,
     bins: usize,
@@ -65,7 +65,7 @@ impl<E: Ends> Run<E> {
             wakes: Wakes::new(),
             now: Time::ZERO,
             end,
-            dual_before: vec![DualCounters::default(); capacities.forward.len()],
+            counted_before: vec![OwnCounters::default(); capacities.forward.len()],
             warm_up_ends_at,
             bins: 0,
             bin_ends_at: Time::ZERO + bin,
@@ -182,8 +182,8 @@ impl<E: Ends> Run<E> {
         if self.warm_up_ends_at <= self.now {
             let at = std::mem::replace(&mut self.warm_up_ends_at, Time::NEVER);
             self.flows.iter_mut().for_each(|flow| flow.side.meter.end_warm_up(at));
-            for (user, before) in self.dual_before.iter_mut().enumerate() {
-                *before = self.path.forward.counters(at, user).dual.unwrap_or_default();
+            for (user, before) in self.counted_before.iter_mut().enumerate() {
+                *before = self.path.forward.counters(at, user).own;
             }
         }
         self.mark_at = self.bin_ends_at.min(self.warm_up_ends_at);
@@ -328,10 +328,10 @@ impl<E: Ends> Run<E> {
                 return Err(RunError::stopped(self.now));
             }
         }
-        let counted = |(user, before): (usize, &DualCounters)| {
-            Some(self.path.forward.counters(self.end, user).dual?.since(*before))
+        let counted = |(user, before): (usize, &OwnCounters)| {
+            self.path.forward.counters(self.end, user).own.since(before)
         };
-        let dual: Vec<_> = self.dual_before.iter().enumerate().map(counted).collect();
+        let counted: Vec<_> = self.counted_before.iter().enumerate().map(counted).collect();
         self.count_departed();
         let mut notes: Vec<String> = Vec::new();
         let mut measured = Vec::new();
@@ -353,7 +353,7 @@ impl<E: Ends> Run<E> {
                 frames: flow.ends.frames(active.1),
                 media: flow.ends.media(active.1),
                 delay_target_ms: observed.delay_target_ms,
-                dual: dual[flow.side.user],
+                queue: counted[flow.side.user],
                 ecn_validation: flow.ends.ecn_validation(),
             });
         }

@@ -13,30 +13,67 @@ pub struct QueueCounters {
     pub backlog: Bytes,
     /// RED's average length, which its thresholds are compared with; `None` for other disciplines.
     pub average: Option<Bytes>,
-    /// DualPI2's; `None` for other disciplines.
-    pub dual: Option<DualCounters>,
+    /// What the discipline counts for metrics that it alone has.
+    pub own: OwnCounters,
 }
 
-/// What DualPI2 counts since time zero.
+/// Metrics that a discipline can have of its own.
+const MOST_OWN: usize = 4;
+
+/// What a discipline counts since time zero for metrics that it alone has; nothing for most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DualCounters {
+pub struct OwnCounters {
     /// Up to when.
-    pub until: Time,
-    /// The base probability, added up over time.
-    pub base: Span,
-    /// Whole seconds in which a classic packet waited throughout and the classic queue got less than a twentieth of the bytes.
-    pub starved: Span,
+    until: Time,
+    counters: [Option<OwnCounter>; MOST_OWN],
 }
 
-impl DualCounters {
+/// What is counted for one metric, which the table of metrics has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OwnCounter {
+    /// The metric's key.
+    pub(crate) metric: &'static str,
+    /// A time, or a number added up over time.
+    pub(crate) sum: Span,
+    pub(crate) gives: Gives,
+}
+
+/// What a metric is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gives {
+    /// Seconds: the sum.
+    Seconds,
+    /// The mean over time of the number.
+    MeanOverTime,
+}
+
+impl OwnCounters {
+    /// Those of a discipline until now.
+    pub(crate) fn new<const N: usize>(until: Time, counters: [OwnCounter; N]) -> Self {
+        const { assert!(N <= MOST_OWN) };
+        let mut all = [None; MOST_OWN];
+        all.iter_mut().zip(counters).for_each(|(place, counter)| *place = Some(counter));
+        Self { until, counters: all }
+    }
+
     /// What was counted since `earlier`.
     #[must_use]
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            until: Time::ZERO + self.until.since(earlier.until),
-            base: self.base.saturating_sub(earlier.base),
-            starved: self.starved.saturating_sub(earlier.starved),
+    pub fn since(mut self, earlier: &Self) -> Self {
+        self.until = Time::ZERO + self.until.since(earlier.until);
+        for (counter, earlier) in self.counters.iter_mut().flatten().zip(earlier.counters.iter().flatten()) {
+            counter.sum = counter.sum.saturating_sub(earlier.sum);
         }
+        self
+    }
+
+    /// The metrics by their keys.
+    pub fn metrics(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        let over = self.until.since(Time::ZERO).as_secs_f64();
+        let value = move |OwnCounter { metric, sum, gives }: OwnCounter| match gives {
+            Gives::Seconds => (metric, sum.as_secs_f64()),
+            Gives::MeanOverTime => (metric, sum.as_secs_f64() / over),
+        };
+        self.counters.into_iter().flatten().map(value)
     }
 }
 

@@ -16,7 +16,7 @@ mod starvation;
 
 use super::text::{Part, Value, part, part_in};
 use super::waiting::Waiting;
-use super::{Backlog, Discipline, DualCounters, QueueCounters, QueuedPacket};
+use super::{Backlog, Discipline, Gives, OwnCounter, OwnCounters, QueueCounters, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::packet::{DropReason, Dropped, Packet};
 use crate::share::Loss;
@@ -373,8 +373,13 @@ impl<P: Packet> Waiting<P> for DualQueue<P> {
 
     fn add_counters(&mut self, now: Time, to: &mut QueueCounters) {
         self.update_until(now);
-        let (base, starved) = (self.base_over_time, self.starvation.starved());
-        to.dual = Some(DualCounters { until: now, base, starved });
+        let base = OwnCounter { metric: "p_base_mean", sum: self.base_over_time, gives: Gives::MeanOverTime };
+        let starved = OwnCounter {
+            metric: "classic_starvation_s",
+            sum: self.starvation.starved(),
+            gives: Gives::Seconds,
+        };
+        to.own = OwnCounters::new(now, [base, starved]);
     }
 }
 

@@ -18,8 +18,8 @@ pub(crate) mod text;
 mod waiting;
 
 pub(crate) use backlog::{Backlog, QueuedPacket};
-pub(crate) use counters::QueueMeter;
-pub use counters::{DualCounters, QueueCounters};
+pub(crate) use counters::{Gives, OwnCounter, QueueMeter};
+pub use counters::{OwnCounters, QueueCounters};
 pub(crate) use waiting::AqmQueue;
 
 use crate::capacity::Capacity;

@@ -19,7 +19,7 @@ pub(crate) fn heat_map(comparison: &Comparison, column: &Column) -> Option<Figur
     }
     let labels: Vec<String> = rows.iter().map(Row::label).collect();
     let value = |(across, down): &(usize, usize)| {
-        comparison.mean_on_trace(rows[*across], traces[*down], column.quantity)
+        comparison.mean_on_trace(rows[*across], traces[*down], |run| column.value(run))
     };
     let places = (0..traces.len()).flat_map(|down| (0..rows.len()).map(move |across| (across, down)));
     let cells: Vec<((usize, usize), f64)> =
@@ -62,7 +62,8 @@ pub(crate) struct Shades {
 impl Shades {
     /// Those of these values.
     pub(crate) fn of(column: &Column, values: impl Iterator<Item = f64>) -> Self {
-        let all = Self { are_factors: !column.unit.is_empty(), low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let all =
+            Self { are_factors: !column.below().is_empty(), low: f64::INFINITY, high: f64::NEG_INFINITY };
         values.map(|value| all.scaled(value)).fold(all, |shades, value| Self {
             low: shades.low.min(value),
             high: shades.high.max(value),

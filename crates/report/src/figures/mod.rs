@@ -9,7 +9,7 @@ pub(crate) mod time;
 
 use crate::comparison::{Comparison, Trace, View};
 use crate::figure::{Figure, Panel};
-use crate::tables::column::{COLUMNS, QUEUEING_P95, RTT_P95};
+use crate::tables::column::{QUEUEING_P95, RTT_P95};
 use cellcc_experiment::Record;
 use curves::curves;
 use delays::cumulative;
@@ -43,11 +43,11 @@ pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let one_by_one =
         comparison.traces.iter().filter(|_| few_traces).map(|&trace| (trace.name, View::On(trace)));
     let views: Vec<(&str, View)> = std::iter::once(("", View::All)).chain(one_by_one).collect();
-    let delay = if comparison.has(&COLUMNS[RTT_P95]) { RTT_P95 } else { QUEUEING_P95 };
+    let delay = if comparison.has(&RTT_P95) { RTT_P95 } else { QUEUEING_P95 };
     for (trace, view) in &views {
         files.add(
             format!("throughput-delay {trace}"),
-            scatter(&comparison, *view, &COLUMNS[delay], comparison.gets()),
+            scatter(&comparison, *view, &delay, &comparison.gets()),
         );
     }
     if let Some((name, figure)) = sweep(&comparison, View::All) {

@@ -4,6 +4,7 @@ use crate::comparison::{Comparison, View};
 use crate::figure::{Figure, Mark, Panel, Shape};
 use crate::figures::HEIGHT_INCHES;
 use crate::tables::column::Column;
+use cellcc_experiment::Better;
 use cellcc_statistics::{Average, Certainty};
 
 /// A point a row: right and up is better. (Of the queueing delay the limit has next to none, which would leave the schemes a
@@ -22,7 +23,7 @@ pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got:
         average.map(|it| it.value).filter(|value| *value > 0.0 || !across.is_delay())
     };
     let x = across.axis_of(across.axis(), points.iter().filter_map(|(_, average, _)| place(average)));
-    let x = if across.is_gain { x } else { x.leftwards() };
+    let x = if across.better == Better::More { x } else { x.leftwards() };
     let y = got.axis_of(got.axis(), points.iter().map(|(.., got)| got.value));
     let mark = |(key, average, got): &(usize, Option<_>, Average)| match place(average) {
         Some(value) => Mark::new(*key, Shape::Points, vec![(value, got.value)])

@@ -4,7 +4,7 @@ use crate::comparison::{Comparison, Row, View, distinct};
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape};
 use crate::figures::heat::{Cell, Shades, no_key, panel};
 use crate::figures::scatter::interval;
-use crate::tables::column::{COLUMNS, Column, RTT_MEAN, RTT_P95};
+use crate::tables::column::{Column, RTT_MEAN, RTT_P95};
 use cellcc_experiment::varied;
 use cellcc_units::{Bytes, Rate, Span};
 
@@ -26,14 +26,14 @@ struct Condition<'a> {
 pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figure)> {
     let mut conditions = conditions(comparison)?;
     conditions.sort_by_key(|condition| std::cmp::Reverse(condition.values.len()));
-    let quantities = [comparison.gets(), &COLUMNS[RTT_MEAN], &COLUMNS[RTT_P95]];
+    let quantities = [comparison.gets(), RTT_MEAN, RTT_P95];
     let keys: Vec<&str> = conditions.iter().map(|condition| condition.key).collect();
     let figure = over(comparison, view, &conditions, &quantities)?;
     Some((format!("sweep {}", keys.join(" ")), figure))
 }
 
 /// These quantities over the condition of this key, and side by side for each value of the other one, where there is one.
-pub(crate) fn over_condition(comparison: &Comparison, key: &str, quantities: &[&Column]) -> Option<Figure> {
+pub(crate) fn over_condition(comparison: &Comparison, key: &str, quantities: &[Column]) -> Option<Figure> {
     let mut conditions = conditions(comparison)?;
     conditions.sort_by_key(|condition| condition.key != key);
     over(comparison, View::All, &conditions, quantities)
@@ -44,7 +44,7 @@ fn over(
     comparison: &Comparison,
     view: View,
     conditions: &[Condition],
-    quantities: &[&Column],
+    quantities: &[Column],
 ) -> Option<Figure> {
     let along = conditions.first()?;
     let across = conditions.get(1);
@@ -96,7 +96,7 @@ fn heat_maps(
     view: View,
     along: &Condition,
     across: &Condition,
-    quantities: &[&Column],
+    quantities: &[Column],
 ) -> Figure {
     let value = |line: &Key, column: &Column, (x, y): (usize, usize)| {
         let row = row_at(comparison, line.group, [Some(along.values[x]), Some(across.values[y])])?;

@@ -3,7 +3,7 @@
 use crate::comparison::{Comparison, Row, label_by};
 use crate::tables::column::Column;
 use crate::tables::number::{self, NONE, three_digits};
-use cellcc_experiment::varied;
+use cellcc_experiment::{Better, varied};
 use cellcc_statistics::{Average, Certainty, Kind};
 use std::collections::BTreeSet;
 
@@ -160,16 +160,16 @@ pub(crate) fn titles(
 }
 
 /// The averages of every row; with the best value of a column first, where it is given. The limit stays last.
-pub(crate) fn averages(comparison: &Comparison, columns: &[&Column], sort: Option<&Column>) -> Grid {
+pub(crate) fn averages(comparison: &Comparison, columns: &[Column], sort: Option<Column>) -> Grid {
     let of_row = comparison.rows.iter().map(|&row| {
         let average = |column: &Column| comparison.average(row, column);
-        let badness = |column: &Column| average(column).map_or(f64::INFINITY, |it| column.badness(it.value));
+        let badness = |column: Column| average(&column).map_or(f64::INFINITY, |it| column.badness(it.value));
         let averages: Vec<Option<Average>> = columns.iter().map(|column| average(column)).collect();
         (row.is_limit(), sort.map_or(0.0, badness), row, averages)
     });
     let mut rows: Vec<_> = of_row.collect();
     rows.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
-    let best = |(at, column): (usize, &&Column)| {
+    let best = |(at, column): (usize, &Column)| {
         let schemes = rows.iter().filter(|(is_limit, ..)| !is_limit);
         best(column, schemes.filter_map(|(.., averages)| Some(averages[at]?.value)).collect())
     };
@@ -181,24 +181,27 @@ pub(crate) fn averages(comparison: &Comparison, columns: &[&Column], sort: Optio
         };
         (row, averages.into_iter().zip(&best).map(cell).collect())
     };
-    let is_geometric = |column: &&Column| column.average == Kind::Geometric;
+    let is_geometric = |column: &Column| column.average == Kind::Geometric;
     let (mut caption, mut geometric) = (String::new(), "");
     if let Some((count, of)) = comparison.averages_over() {
         let has_geometric = columns.iter().any(is_geometric);
         let more = if has_geometric { "; geometric means where the column says so" } else { "" };
         (caption, geometric) = (format!("Means over {count} {of}{more}"), "geometric");
     }
-    let heading = |column: &&Column| {
-        let parts = [column.unit, if is_geometric(column) { geometric } else { "" }];
-        let unit: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        (column.title, unit.join(", "))
+    let heading = |column: &Column| {
+        let parts = [column.below(), String::from(if is_geometric(column) { geometric } else { "" })];
+        let below: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        (column.title, below.join(", "))
     };
     let grid = Grid::of_rows(comparison, caption, columns.iter().map(heading), rows.into_iter().map(cells));
     grid.without_one_count(comparison.is_over_seeds())
 }
 
-/// The best of the values in a column, where they differ.
+/// The best of the values in a column, where they differ and one way is better.
 fn best(column: &Column, mut values: Vec<f64>) -> Option<f64> {
+    if column.better == Better::Neither {
+        return None;
+    }
     values.sort_by(|one, other| column.badness(*one).total_cmp(&column.badness(*other)));
     let (best, worst) = (*values.first()?, *values.last()?);
     (best < worst || worst < best).then_some(best)

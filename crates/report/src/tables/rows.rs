@@ -2,7 +2,7 @@
 
 use crate::comparison::Comparison;
 use crate::flows;
-use cellcc_experiment::{Metrics, Record, varied};
+use cellcc_experiment::{METRICS, Metric, Metrics, Record, varied};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(run: &'a Record, comparison: &Comparison, names: &[String]) -> Self {
+    fn new(run: &'a Record, comparison: &Comparison, columns: &[&Metric]) -> Self {
         let scenario = &run.scenario;
         let own = [
             json!(scenario.scheme),
@@ -51,9 +51,9 @@ impl<'a> Row<'a> {
         ];
         let conditions: BTreeMap<&str, &str> = varied(&scenario.variation).into_iter().collect();
         let conditions = conditions.into_iter().map(|(key, value)| (key.to_owned(), json!(value)));
-        let own = named(OF_RUN, own).chain(conditions).chain(metrics(&run.total, names));
+        let own = named(OF_RUN, own).chain(conditions).chain(metrics(&run.total, columns));
         let flows = if run.flows.len() > 1 { flows::names(run) } else { Vec::new() };
-        let flows = flows.iter().enumerate().map(|(at, name)| flow(run, at, name, names));
+        let flows = flows.iter().enumerate().map(|(at, name)| flow(run, at, name, columns));
         Self {
             fields: Fields(own.chain(named(["jain_index"], [json!(run.jain_index)])).collect()),
             notes: &run.notes,
@@ -62,7 +62,7 @@ impl<'a> Row<'a> {
     }
 }
 
-fn flow(run: &Record, at: usize, name: &str, names: &[String]) -> Fields {
+fn flow(run: &Record, at: usize, name: &str, columns: &[&Metric]) -> Fields {
     let flow = &run.flows[at];
     let own = [
         json!(flow.scheme),
@@ -71,35 +71,28 @@ fn flow(run: &Record, at: usize, name: &str, names: &[String]) -> Fields {
         json!(flows::share(run, &[at]).map(|percent| percent / 100.0)),
         json!(flow.convergence_time_s),
     ];
-    Fields(named(OF_FLOW, own).chain(metrics(&flow.metrics, names)).collect())
+    Fields(named(OF_FLOW, own).chain(metrics(&flow.metrics, columns)).collect())
 }
 
 fn named<const N: usize>(names: [&str; N], values: [Value; N]) -> impl Iterator<Item = (String, Value)> {
     names.map(str::to_owned).into_iter().zip(values)
 }
 
-fn metrics(metrics: &Metrics, names: &[String]) -> impl Iterator<Item = (String, Value)> {
-    let values = serde_json::to_value(metrics).expect("metrics are flat");
-    names.iter().map(move |name| (name.clone(), values[name].clone()))
+fn metrics(metrics: &Metrics, columns: &[&Metric]) -> impl Iterator<Item = (String, Value)> {
+    columns.iter().map(|metric| (metric.key.to_owned(), json!(metric.get(metrics))))
 }
 
-/// The names of the fields of [`Metrics`], in their order, and then those that only some runs have.
-fn metric_names(records: &[&Record]) -> Vec<String> {
+/// The metrics that all Records have, in their order, and then those that only some have.
+fn in_rows(records: &[&Record]) -> Vec<&'static Metric> {
     let flows = records.iter().flat_map(|run| run.flows.iter().map(|flow| &flow.metrics));
     let all = records.iter().map(|run| &run.total).chain(flows);
-    let mut names = fields(&Metrics::default());
-    for metrics in all {
-        let more = fields(metrics).into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>();
-        names.extend(more);
+    let mut columns: Vec<&Metric> = Vec::new();
+    for metrics in std::iter::once(&Metrics::default()).chain(all) {
+        let is_new =
+            |metric: &&Metric| metric.is_written(metrics) && columns.iter().all(|it| it.key != metric.key);
+        columns.extend(METRICS.iter().filter(is_new).collect::<Vec<_>>());
     }
-    names
-}
-
-fn fields(metrics: &Metrics) -> Vec<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.serialize(metrics).expect("metrics are flat, and memory takes every row");
-    let header = written(writer);
-    header.lines().next().unwrap_or_default().split(',').map(str::to_owned).collect()
+    columns
 }
 
 pub(super) fn written(writer: csv::Writer<Vec<u8>>) -> String {
@@ -109,26 +102,26 @@ pub(super) fn written(writer: csv::Writer<Vec<u8>>) -> String {
 
 /// One array of objects, one per run, in their order here; `flows` where there are several. The comparison is theirs.
 pub(crate) fn json(records: &[&Record], comparison: &Comparison) -> String {
-    let names = metric_names(records);
-    let rows: Vec<Row> = records.iter().map(|run| Row::new(run, comparison, &names)).collect();
+    let columns = in_rows(records);
+    let rows: Vec<Row> = records.iter().map(|run| Row::new(run, comparison, &columns)).collect();
     serde_json::to_string_pretty(&rows).expect("rows have only string keys") + "\n"
 }
 
 /// A header, then the columns of [`json`], a row a run; notes are joined by `; `. Where runs have several flows, their columns
 /// follow, `flow0.name`, empty in runs with fewer.
 pub(crate) fn csv(records: &[&Record], comparison: &Comparison) -> String {
-    let names = metric_names(records);
+    let columns = in_rows(records);
     let most_flows = records.iter().map(|run| run.flows.len()).max().filter(|most| *most > 1).unwrap_or(0);
     let keys: BTreeSet<&str> =
         records.iter().flat_map(|run| varied(&run.scenario.variation)).map(|(key, _)| key).collect();
-    let metrics = || names.iter().map(String::as_str);
+    let metrics = || columns.iter().map(|metric| metric.key);
     let of_flow = |at| OF_FLOW.into_iter().chain(metrics()).map(move |name| format!("flow{at}.{name}"));
     let of_run = OF_RUN.into_iter().chain(keys).chain(metrics()).chain(["jain_index", "notes"]);
     let header: Vec<String> = of_run.map(str::to_owned).chain((0..most_flows).flat_map(of_flow)).collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(&header).expect("memory takes every row");
     for run in records {
-        let Row { fields: Fields(mut fields), notes, flows } = Row::new(run, comparison, &names);
+        let Row { fields: Fields(mut fields), notes, flows } = Row::new(run, comparison, &columns);
         fields.push(("notes".into(), notes.join("; ").into()));
         for (at, Fields(flow)) in flows.into_iter().enumerate() {
             fields.extend(flow.into_iter().map(|(name, value)| (format!("flow{at}.{name}"), value)));

@@ -1,12 +1,12 @@
 //! One row a run for people, the worst first.
 
 use crate::comparison::{Comparison, label_by, of_schemes};
-use crate::tables::column::{COLUMNS, Column, RTT_P95, THROUGHPUT};
+use crate::tables::column::{RTT_P95, THROUGHPUT};
 use crate::tables::grid::{Cell, Grid, GridRow, titles, values, varied_keys};
 use crate::tables::number::NONE;
 use crate::tables::text_table::{Style, drawn};
 use crate::tables::{rows, wrap};
-use crate::{RunsOptions, TableColumn, TableFormat};
+use crate::{RunsOptions, TableFormat};
 use cellcc_experiment::Record;
 
 /// The runs of schemes, in the order asked for.
@@ -15,8 +15,8 @@ pub(crate) fn runs(records: &[Record], format: TableFormat, width: usize, option
     let mut chosen: Vec<&Record> = of_schemes(records).collect();
     if let Some(worst) = options.worst {
         // A run without a value is worse than any: nothing came through.
-        let badness = |run: &Record| match (worst.0.quantity)(run) {
-            Some(value) if !value.is_nan() => worst.0.badness(value),
+        let badness = |run: &Record| match worst.value(run) {
+            Some(value) if !value.is_nan() => worst.badness(value),
             _ => f64::INFINITY,
         };
         chosen.sort_by(|one, other| badness(other).total_cmp(&badness(one)));
@@ -39,10 +39,10 @@ pub(crate) fn runs(records: &[Record], format: TableFormat, width: usize, option
 }
 
 fn grid(runs: &[&Record], comparison: &Comparison, options: &RunsOptions) -> Grid {
-    let mut columns: Vec<&Column> = options.columns.iter().map(|column| column.0).collect();
+    let mut columns = options.columns.clone();
     if columns.is_empty() {
-        columns = vec![&COLUMNS[THROUGHPUT], &COLUMNS[RTT_P95]];
-        if let Some(TableColumn(worst)) = options.worst {
+        columns = vec![THROUGHPUT, RTT_P95];
+        if let Some(worst) = options.worst {
             columns.retain(|column| column.key != worst.key);
             columns.insert(0, worst);
         }
@@ -57,11 +57,12 @@ fn grid(runs: &[&Record], comparison: &Comparison, options: &RunsOptions) -> Gri
         let of = std::iter::once(name).chain(values(&scenario.variation, &keys)).chain([trace]).chain(seed);
         let file = format!("series/{}.csv", run.id);
         let series = if run.series.columns.is_empty() { NONE.into() } else { file };
-        let cells = columns.iter().map(|column| Cell::plain((column.quantity)(run)));
+        let cells = columns.iter().map(|column| Cell::plain(column.value(run)));
         GridRow { of: of.collect(), is_limit: false, cells: cells.chain([Cell::text(series)]).collect() }
     };
     let rows = runs.iter().map(row).collect();
-    let columns = columns.iter().map(|column| (column.title, column.unit)).chain([("Time series", "")]);
+    let columns = columns.iter().map(|column| (column.title, column.below()));
+    let columns = columns.chain([("Time series", String::new())]);
     let fixed = ["Trace"].into_iter().chain(has_seeds.then_some("Seed")).map(String::from);
     let of = std::iter::once("Scheme".to_owned()).chain(keys.iter().cloned()).chain(fixed);
     Grid { caption: String::new(), of: of.collect(), columns: titles(columns), rows }

@@ -5,7 +5,7 @@ use crate::comparison::{Comparison, Row, Trace};
 use crate::flows;
 use crate::harm;
 use crate::relative::{self, HeldAgainst, Relative};
-use crate::tables::column::{COLUMNS, Column, POWER, QUEUEING_P95, RTT_MEAN, columns};
+use crate::tables::column::{Column, POWER, QUEUEING_P95, RTT_MEAN, columns};
 use crate::tables::grid::{self, Below, Cell, Grid, GridRow};
 use crate::tables::number::{NONE, three_digits};
 use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
@@ -48,9 +48,8 @@ pub(crate) fn summary(
     options: &TableOptions,
 ) -> String {
     let comparison = Comparison::new(records);
-    let asked_for: Vec<&Column> = options.columns.iter().map(|column| column.0).collect();
-    let shown = if asked_for.is_empty() { columns(records) } else { asked_for };
-    let averages = grid::averages(&comparison, &shown, options.sort.map(|column| column.0));
+    let shown = if options.columns.is_empty() { columns(records) } else { options.columns.clone() };
+    let averages = grid::averages(&comparison, &shown, options.sort);
     let averages = if options.no_intervals { averages.without_intervals() } else { averages };
     let Relative { tables: relative, changes } = relative::relative(&comparison, held_against);
     let flows = flows::grid(&comparison);
@@ -118,9 +117,7 @@ pub(crate) fn footnotes<'a>(
             "{NONE} below an average: nearly all of its values are the same, too few differ for an interval."
         ));
     }
-    notes.extend(
-        COLUMNS.iter().filter(|column| column.is_usual()).flat_map(|column| comparison.left_out_of(column)),
-    );
+    notes.extend(Column::usual().flat_map(|(column, _)| comparison.left_out_of(&column)));
     notes.extend(comparison.notes());
     notes
 }
@@ -243,12 +240,11 @@ fn drawn_part(grid: &Grid, columns: Range<usize>, room_for_names: Option<usize>,
 /// What schemes get and how long it takes, traces as rows and schemes as columns; none where that has no room: the report has it.
 fn by_trace(comparison: &Comparison, style: Style) -> Option<Grid> {
     let value = |row: Row, trace: Trace, column: &Column| {
-        comparison.mean_on_trace(row, trace, column.quantity).map_or(NONE.into(), three_digits)
+        comparison.mean_on_trace(row, trace, |run| column.value(run)).map_or(NONE.into(), three_digits)
     };
     let got = comparison.gets();
     let of_trace = |&trace: &Trace| {
-        let pair =
-            |&row: &Row| format!("{}, {}", value(row, trace, got), value(row, trace, &COLUMNS[QUEUEING_P95]));
+        let pair = |&row: &Row| format!("{}, {}", value(row, trace, &got), value(row, trace, &QUEUEING_P95));
         GridRow::named(trace.name.into(), comparison.rows.iter().map(pair).map(Cell::text).collect())
     };
     let title = got.axis().to_lowercase().replace(", mbit/s", " in Mbit/s");
@@ -274,14 +270,14 @@ pub(crate) fn headline(comparison: &Comparison) -> Option<String> {
     };
     let gets = comparison.gets();
     let words = |row: Row| {
-        let carries = match value(row, gets)? {
+        let carries = match value(row, &gets)? {
             share if gets.unit.is_empty() => format!("{} % of the link", three_digits(share * 100.0)),
             rate => format!("{} {}", three_digits(rate), gets.unit),
         };
-        let (name, rtt) = (row.label(), three_digits(value(row, &COLUMNS[RTT_MEAN])?));
+        let (name, rtt) = (row.label(), three_digits(value(row, &RTT_MEAN)?));
         Some(format!("{name}, {carries} at a mean RTT of {rtt} ms"))
     };
-    let (powerful, fast) = (best(&COLUMNS[POWER])?, best(gets)?);
+    let (powerful, fast) = (best(&POWER)?, best(&gets)?);
     comparison.schemes().nth(1)?;
     let most = format!("Most power: {}.", words(powerful)?);
     if powerful == fast {

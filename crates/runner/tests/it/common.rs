@@ -1,7 +1,7 @@
 //! A driver that measures nothing, and what the tests do with it.
 
 use cellcc_experiment::{
-    Column, Curve, Distribution, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
+    Column, Curve, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
     SCHEMA_VERSION, Scenario, Series,
 };
 use cellcc_runner::{Existing, Outcome, OutputFolder, Progress, Runner, RunnerError, SeriesDetail, Shard};
@@ -44,14 +44,8 @@ impl Driver for Fake {
             _ => {}
         }
         let metrics = Metrics { throughput_mbit_s: scenario.seed as f64 / 3.0, ..Metrics::default() };
-        let flow = FlowRecord {
-            scheme: scenario.scheme.clone(),
-            metrics: metrics.clone(),
-            queueing_delay: Distribution::default(),
-            rtt: Distribution::default(),
-            convergence_time_s: None,
-            ecn_validation: None,
-        };
+        let flow =
+            FlowRecord { scheme: scenario.scheme.clone(), metrics: metrics.clone(), ..FlowRecord::default() };
         let curve = Curve {
             time_s: 1.0,
             flow: 0,

@@ -95,14 +95,11 @@ impl Link {
         let departed = sum(|second| second.departed_packets as f64);
         let throughput_mbit_s = if self.time_s > 0.0 { carried / self.time_s } else { 0.0 };
         let mean = (departed > 0.0).then(|| sum(|second| second.delay_sum_ms as f64) / departed);
-        let p95 = self.queueing_p95_ms.map(|delay| delay as f64);
-        let power =
-            |delay: Option<f64>| delay.filter(|delay| *delay > 0.0).map(|delay| throughput_mbit_s / delay);
-        Metrics {
+        let mut metrics = Metrics {
             throughput_mbit_s,
             utilisation: carried / sum(|second| second.offered_mbit),
             queueing_delay_mean_ms: mean,
-            queueing_delay_p95_ms: p95,
+            queueing_delay_p95_ms: self.queueing_p95_ms.map(|delay| delay as f64),
             queueing_delay_max_ms: self
                 .seconds
                 .iter()
@@ -111,10 +108,10 @@ impl Link {
             sent_packets: sent as u64,
             lost_packets: lost as u64,
             loss_ratio: lost / sent.max(1.0),
-            power: power(mean),
-            power95: power(p95),
             ..Metrics::default()
-        }
+        };
+        metrics.set_power();
+        metrics
     }
 
     /// A value a second.

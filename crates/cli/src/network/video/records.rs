@@ -5,8 +5,8 @@ use crate::conditions;
 use crate::exit::Exit;
 use crate::network::emulator::shell;
 use cellcc_experiment::{
-    BROWSER, Column, Distribution, Driver, FlowRecord, FlowSetup, Metrics, Offset, Plan, PlanFile,
-    PlannedRun, Record, ResolveError, RunError, RunId, SCHEMA_VERSION, Scenario, Series, Source,
+    BROWSER, Column, Driver, FlowRecord, FlowSetup, Metrics, Offset, Plan, PlanFile, PlannedRun, Record,
+    ResolveError, RunError, RunId, SCHEMA_VERSION, Scenario, Series, Source,
 };
 use cellcc_runner::{Existing, OutputFolder, Runner, SeriesDetail, traces};
 use cellcc_statistics::mean;
@@ -98,14 +98,7 @@ fn record(run: &Run, outcome: &Outcome, scenario: &Scenario) -> Record {
     let of_link = run.link.as_ref().map(super::link::Link::metrics);
     let of_link = of_link.unwrap_or(Metrics { utilisation: f64::NAN, ..Metrics::default() });
     let total = metrics(outcome, scenario.duration, of_link);
-    let flow = FlowRecord {
-        scheme: run.scheme.clone(),
-        metrics: total.clone(),
-        queueing_delay: Distribution::default(),
-        rtt: Distribution::default(),
-        convergence_time_s: None,
-        ecn_validation: None,
-    };
+    let flow = FlowRecord { scheme: run.scheme.clone(), metrics: total.clone(), ..FlowRecord::default() };
     let before = run.link.iter().filter(|link| link.before_s > 0.0).map(|link| {
         format!(
             "the trace begins {:.1} s before the page; the link's delays are in whole milliseconds",

@@ -149,15 +149,6 @@ fn record(user: usize, outcome: &Outcome, time: Span, queueing: &Distribution) -
     for flow in &mut record.flows {
         flow.queueing_delay = queueing.clone();
     }
-    if let Some(waited) = queueing.summary() {
-        let total = &mut record.total;
-        total.queueing_delay_mean_ms = Some(waited.mean_ms);
-        total.queueing_delay_p50_ms = Some(waited.p50_ms);
-        total.queueing_delay_p95_ms = Some(waited.p95_ms);
-        total.queueing_delay_p99_ms = Some(waited.p99_ms);
-        total.queueing_delay_max_ms = Some(waited.max_ms);
-        total.power = Some(total.throughput_mbit_s / waited.mean_ms).filter(|power| power.is_finite());
-        total.power95 = Some(total.throughput_mbit_s / waited.p95_ms).filter(|power| power.is_finite());
-    }
+    record.total.set_queueing(queueing);
     record
 }
