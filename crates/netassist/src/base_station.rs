@@ -1,7 +1,7 @@
 //! Tells what the queues of an emulated cell have counted as a base station tells it: in JSON over a WebSocket.
 
-use crate::daemon::{Bounds, Port};
 use crate::source::gnb::{UeReport, message};
+use cellcc_http_port::{Bounds, Port};
 use cellcc_link::QueueCounters;
 use cellcc_units::{Rate, Span, Time};
 use futures_util::{SinkExt, StreamExt};

@@ -31,7 +31,6 @@ mod identity;
 mod limits;
 mod live_flows;
 pub mod probe;
-mod problem_log;
 mod sample;
 mod service;
 mod sessions;

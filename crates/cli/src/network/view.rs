@@ -14,7 +14,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use cellcc_netassist::daemon::{Bounds, Port, answer};
+use cellcc_http_port::{Bounds, Port, answer};
 use cellcc_report::{Report, ReportFile};
 use cellcc_runner::{Results, RunInfo, RunnerError, State as Progress, with_causes};
 use std::net::Ipv4Addr;

@@ -1,8 +1,8 @@
 //! The file of the audit log.
 
 use crate::audit::AuditEntry;
-use crate::problem_log::ProblemLog;
 use crate::transport::Log;
+use cellcc_http_port::ProblemLog;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,10 @@
 
 use super::metrics::SourceCounts;
 use super::probes::Probes;
-use crate::problem_log::ProblemLog;
 use crate::sample::Sample;
 use crate::source::{Source, SourceEvent};
 use crate::transport::{Log, Server};
+use cellcc_http_port::ProblemLog;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

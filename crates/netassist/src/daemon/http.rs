@@ -1,12 +1,12 @@
 //! `/health` and `/metrics`, for this machine or a network of operators: neither names a user.
 
-use super::port::{Bounds, Port, answer};
 use crate::transport::{Log, Server};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use cellcc_http_port::{Bounds, Port, answer};
 use cellcc_units::Span;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;

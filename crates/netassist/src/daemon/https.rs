@@ -1,8 +1,8 @@
 //! HTTPS for browsers and programs: with the service's certificate, and the client's where it has one.
 
-use super::port::{Bounds, Port, answer};
 use crate::transport::Log;
 use axum::{Extension, Router};
+use cellcc_http_port::{Bounds, Port, answer};
 use cellcc_netassist_client::certificates::name_in;
 use cellcc_netassist_client::{CertificateError, Credentials, PeerName};
 use std::io;

@@ -11,7 +11,6 @@ mod mec;
 mod metrics;
 mod nats;
 mod page;
-mod port;
 mod probes;
 mod run;
 #[cfg(test)]
@@ -22,5 +21,4 @@ pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom};
 pub use error::DaemonError;
 pub use mec::Plmn;
 pub use nats::{NatsConfig, PermissionsError, SecretError};
-pub use port::{Bounds, Port, answer};
 pub use run::Daemon;

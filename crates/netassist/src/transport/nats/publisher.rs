@@ -2,8 +2,8 @@
 
 use super::registrations::Registrations;
 use super::{Outbox, Waiting};
-use crate::problem_log::ProblemLog;
 use crate::transport::shared::Shared;
+use cellcc_http_port::ProblemLog;
 use cellcc_netassist_client::nats::subject::{ALL_REQUESTS, CellName, SubjectToken};
 use cellcc_netassist_client::nats::{BrokerUrl, Client, Connection, Heard};
 use cellcc_netassist_client::{Backoff, CertificateError, Credentials, PeerName, drawn_share};

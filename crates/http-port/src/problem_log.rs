@@ -9,7 +9,7 @@ const MAX_LINES: usize = 5;
 
 /// The problems of one source, or of one peer.
 #[derive(Debug, Default)]
-pub(crate) struct ProblemLog {
+pub struct ProblemLog {
     began: Option<Instant>,
     written: Vec<String>,
     unwritten: u64,
@@ -17,7 +17,7 @@ pub(crate) struct ProblemLog {
 
 impl ProblemLog {
     /// The line for a problem, where one is due.
-    pub(crate) fn line(&mut self, now: Instant, problem: &str) -> Option<String> {
+    pub fn line(&mut self, now: Instant, problem: &str) -> Option<String> {
         let mut earlier = 0;
         if self.began.is_none_or(|began| now.duration_since(began) >= INTERVAL) {
             earlier = std::mem::take(&mut self.unwritten);

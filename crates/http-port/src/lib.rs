@@ -1,7 +1,12 @@
 //! A TCP port for HTTP, plain or under TLS: how many connections it takes, how many of one host, and how long a peer may take to
-//! say what it wants.
+//! say what it wants. The service of network assistance and `cellcc view` answer on it.
 
-use crate::problem_log::ProblemLog;
+#![allow(clippy::disallowed_methods, reason = "a port has sockets and clocks")]
+
+mod problem_log;
+
+pub use problem_log::ProblemLog;
+
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
