@@ -59,6 +59,12 @@ const SHORTER_TAIL: usize = 50;
 /// is calibration (Efron and Tibshirani, section 18.2).
 const LONGER_TAIL: usize = 20;
 
+/// The quantile of the standard normal distribution at 97.5 %: a 95 % interval reaches so many standard errors to each side.
+const INTERVAL_ERRORS: f64 = 1.960;
+
+/// The quantile at 80 %, the usual power of a test (Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.4).
+const POWER_ERRORS: f64 = 0.8416;
+
 /// Relative differences up to this come from summing in another order.
 const NOISE: f64 = 1e-12;
 
@@ -84,6 +90,13 @@ impl Average {
                 })
             }
         }
+    }
+
+    /// The least distance of the true mean from a bound that samples with this spread find in four of five cases: their whole interval
+    /// lies on its side of the bound. None without an interval.
+    pub fn detectable(&self) -> Option<f64> {
+        let Certainty::Interval { low, high } = self.certainty else { return None };
+        Some((high - low) / 2.0 * (1.0 + POWER_ERRORS / INTERVAL_ERRORS))
     }
 }
 
@@ -235,6 +248,25 @@ mod tests {
             table.push_str(&row(&spread, &shares));
         }
         insta::assert_snapshot!(table);
+    }
+
+    /// 36 values with a spread of 1: 2.8 standard errors of 1/6 are 0.467.
+    #[test]
+    fn a_mean_as_far_from_a_bound_as_is_detectable_is_found_in_four_of_five_samples() {
+        const DRAWS: usize = 1_000;
+        const DISTANCE: f64 = 2.8016 / 6.0;
+        let mut random = Pcg64Mcg::seed_from_u64(7);
+        let (mut found, mut detectable) = (0, 0.0);
+        for _ in 0..DRAWS {
+            let values: Vec<f64> = (0..36).map(|_| DISTANCE + normal(&mut random)).collect();
+            let average = Average::of(Kind::Mean, &values, ANY).unwrap();
+            found += usize::from(matches!(average.certainty, Certainty::Interval { low, .. } if low > 0.0));
+            detectable += average.detectable().unwrap() / DRAWS as f64;
+        }
+        // Three standard errors of a share of 0.8 are 0.038; Student's t of 35 is 4 % wider than the normal distribution.
+        assert!((740..=838).contains(&found), "{found}");
+        assert!((0.97..=1.10).contains(&(detectable / DISTANCE)), "{detectable}");
+        assert_eq!(Average::of(Kind::Mean, &[1.0; 3], ANY).unwrap().detectable(), None);
     }
 
     /// How far it goes: no method knows of values so far out that most samples lack them.
