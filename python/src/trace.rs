@@ -1,7 +1,7 @@
 //! Links as traces: what they carry over time, and their statistics.
 
 use crate::error::{input, of_request};
-use cellcc_link::{Capacity, CapacitySpec, CapacityStats, Source, synthetic};
+use cellcc_link::{Capacity, CapacityStats, Source};
 use cellcc_runner::traces;
 use cellcc_units::{Span, Time};
 use pyo3::prelude::*;
@@ -23,9 +23,7 @@ impl Trace {
     /// The link that this text names: a file, a synthetic link, a rate, steps, a join.
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let text = traces::normal(text);
-        let source = py.detach(|| text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link)));
-        let Source { name, capacity, hash } = source.map_err(input)?;
+        let Source { name, capacity, hash } = py.detach(|| traces::open(text)).map_err(input)?;
         Ok(Self { name, hash, capacity })
     }
 

@@ -29,7 +29,7 @@ mod state;
 
 pub use claim::{Claim, ClaimError, Claims};
 pub use data_set::{DataSet, OneOrMany, Scale};
-pub use figure::{Figure, Line, Panel, Points, PointsOf};
+pub use figure::{DrawnFigure, Figure, Line, Panel, Points, PointsOf};
 pub use judge::{Judged, Needs};
 pub use kind::{Kind, Verdict};
 pub use quantity::{Quantity, Units};

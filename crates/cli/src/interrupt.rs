@@ -1,7 +1,25 @@
 //! The signals by which people, terminals and service managers end a program.
 
-use crate::exit::Exit;
+use crate::exit::{Exit, tell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+
+/// The first interrupt ends the runs in virtual time, and lets those in real time, where there are some, come to their end; the second
+/// does not.
+pub(crate) fn stop_on_signal(is_real_time: bool) -> Result<Arc<AtomicBool>, Exit> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let handler = move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        let run = if is_real_time { ", and the run in real time comes to its end" } else { "" };
+        tell(&format!("interrupted: no further run is begun{run}\nonce more to leave at once"));
+    };
+    on_interrupt_or_hangup(handler)?;
+    Ok(stop)
+}
 
 /// Calls `act` from a thread of its own at each Ctrl-C and SIGTERM.
 #[cfg(feature = "network")]
@@ -30,8 +48,6 @@ fn listen(signals: &[i32], mut act: impl FnMut() + Send + 'static) -> Result<(),
 
 #[cfg(not(unix))]
 fn listen(signals: &[i32], mut act: impl FnMut() + Send + 'static) -> Result<(), Exit> {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
     /// Nothing here waits for a signal of this system.
     const LOOK_EVERY: std::time::Duration = std::time::Duration::from_millis(50);
     let came = Arc::new(AtomicBool::new(false));

@@ -17,6 +17,7 @@ mod network;
 mod present;
 mod reproduce;
 mod results;
+mod running;
 mod schemes;
 mod terminal;
 mod trace;

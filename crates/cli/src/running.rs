@@ -1,15 +1,22 @@
-//! How far the runs are, on standard error; nothing where that is not a terminal.
+//! Runs under way: how many at a time, and how far they are, on standard error; nothing where that is not a terminal.
 
 use crate::exit::tell;
-use cellcc_runner::{Progress, Tally};
+use cellcc_runner::{Host, Progress, Tally};
 use cellcc_units::printable;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The bar counts millionths of runs: one run on a fast link may take hours.
 const PARTS: u64 = 1_000_000;
+
+/// How many runs go on at a time: `--jobs`, or one per processor.
+pub(crate) fn jobs(given: Option<u16>) -> NonZeroUsize {
+    let jobs = given.map_or_else(|| Host::this().cpus, usize::from);
+    NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN)
+}
 
 #[derive(Debug)]
 pub(crate) struct Bar {

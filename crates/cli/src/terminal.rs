@@ -1,7 +1,8 @@
-//! The terminal that results are printed to.
+//! The terminal that results are printed to, and its shell.
 
 use cellcc_report::DEFAULT_WIDTH;
 use std::io::IsTerminal as _;
+use std::path::Path;
 use terminal_size::{Width, terminal_size_of};
 
 /// The same for tables that are meant to be read, wherever that is: 80 where there is no terminal.
@@ -20,4 +21,11 @@ pub(crate) fn has_colours() -> bool {
     std::io::stdout().is_terminal()
         && !is_set("NO_COLOR")
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// A path as a shell takes it.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

@@ -1,18 +1,9 @@
 //! Stands in the place of `network` in a build without that feature, and says how to have what is missing.
 
-use crate::compare::Prepare;
 use crate::exit::{ALL_OF_CELLCC, Exit};
 use clap::{Arg, ArgMatches, FromArgMatches, Subcommand};
 use std::ffi::OsString;
 use std::process::ExitCode;
-
-/// What is said of a command or a driver that there is not.
-pub(crate) fn more() -> String {
-    format!("; this build has the simulator alone, and {ALL_OF_CELLCC}")
-}
-
-/// No driver besides the simulator.
-pub(crate) const DRIVERS: [(&str, Prepare); 0] = [];
 
 /// A command that this build leaves out, of `cellcc` or of `cellcc trace`, by its name.
 #[derive(Debug)]
@@ -46,7 +37,10 @@ impl<const OF_TRACE: bool> Absent<OF_TRACE> {
 
     fn refuse(&self) -> Result<(), Exit> {
         let of = if OF_TRACE { "trace " } else { "" };
-        Err(Exit::input(format!("there is no command `cellcc {of}{}`{}", self.0, more())))
+        Err(Exit::input(format!(
+            "there is no command `cellcc {of}{}`; this build has the simulator alone, and {ALL_OF_CELLCC}",
+            self.0
+        )))
     }
 }
 

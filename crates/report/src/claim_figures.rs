@@ -1,42 +1,28 @@
 //! The papers' figures as the report draws them.
 
-use super::runs::Sets;
-use crate::exit::Exit;
-use cellcc_claims::{Claim, DataRuns, Figure, Panel, Points, PointsOf, paper_title};
-use cellcc_report::{Axis, ClaimFigure, Key, Mark, Shape, Style};
+use crate::claims::ClaimFigure;
+use crate::figure::{self, Axis, Key, Mark, Shape, Style};
+use cellcc_claims::{DrawnFigure, Figure, Panel, Points, PointsOf, paper_title};
 
 /// Height of a panel.
 const INCHES: f64 = 2.4;
 /// Panels that stand side by side.
 const COLUMNS: usize = 2;
 
-/// Those whose runs are there, each with the claims about the same data sets.
-pub(super) fn drawn<'a>(
-    figures: &[&'a Figure],
-    claims: &[&'a Claim],
-    data: &DataRuns,
-    sets: &Sets,
-) -> Result<Vec<ClaimFigure<'a>>, Exit> {
-    let mut drawn = Vec::new();
-    for figure in figures.iter().filter(|figure| sets.left_out(&figure.data()).is_none()) {
-        let panels = figure.drawn(data).map_err(Exit::input)?;
-        if panels.iter().flatten().all(|points| matches!(points.of, PointsOf::Paper(..))) {
-            continue;
-        }
-        let of_figure = figure.data();
-        let about = claims.iter().filter(|claim| claim.data().iter().any(|name| of_figure.contains(name)));
-        drawn.push(ClaimFigure {
+impl<'a> From<&DrawnFigure<'a>> for ClaimFigure<'a> {
+    fn from(drawn: &DrawnFigure<'a>) -> Self {
+        let figure = drawn.figure;
+        Self {
             id: &figure.id,
             group: paper_title(&figure.group),
             source: &figure.source,
-            claims: about.map(|claim| claim.id.as_str()).collect(),
-            figure: one(figure, &panels),
-        });
+            claims: drawn.claims.clone(),
+            figure: one(figure, &drawn.panels),
+        }
     }
-    Ok(drawn)
 }
 
-fn one(figure: &Figure, panels: &[Vec<Points>]) -> cellcc_report::Figure {
+fn one(figure: &Figure, panels: &[Vec<Points>]) -> figure::Figure {
     // First the lines, then the paper's values of each, then what is drawn once.
     let labels = if figure.lines.is_empty() {
         vec!["here"]
@@ -80,10 +66,10 @@ fn one(figure: &Figure, panels: &[Vec<Points>]) -> cellcc_report::Figure {
             }
         });
         let marks = marks.collect();
-        cellcc_report::Panel { title: panel.title.clone(), ..cellcc_report::Panel::new(x, y, marks, INCHES) }
+        figure::Panel { title: panel.title.clone(), ..figure::Panel::new(x, y, marks, INCHES) }
     });
     let panels: Vec<_> = panels.collect();
-    cellcc_report::Figure {
+    figure::Figure {
         name: figure.id.to_lowercase(),
         title: figure.says.clone(),
         keys,

@@ -2,6 +2,7 @@
 
 use crate::Figure;
 use crate::drawing::markup::escape;
+use cellcc_claims::{Judged, paper_title};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -32,6 +33,26 @@ pub struct ClaimRow<'a> {
     pub value: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
+}
+
+impl<'a> From<&'a Judged> for ClaimRow<'a> {
+    fn from(judged: &'a Judged) -> Self {
+        let single = if let [value] = judged.values.as_slice() { Some(*value) } else { None };
+        Self {
+            id: &judged.id,
+            group: paper_title(&judged.group),
+            source: &judged.source,
+            says: &judged.says,
+            reports: &judged.reports,
+            here: judged.value_text(),
+            verdict: judged.verdict_text(),
+            note: judged.why.as_deref().unwrap_or(&judged.note),
+            paper: judged.paper,
+            hit: judged.hit,
+            value: single,
+            interval: judged.interval,
+        }
+    }
 }
 
 /// A figure of a paper as the page shows it.

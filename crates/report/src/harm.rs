@@ -11,7 +11,8 @@ use cellcc_statistics::{Average, Certainty, Kind, mean};
 pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that it loses next to the scheme (0: nothing, 1: all, below 0: it \
     gains), over the time in which both run; each condition counts once, with the mean of the victim first and second. Excess: this minus \
     what the victim does to itself. `no more harm`: the whole 95 % interval of the excess is at most 0.05 (cellcc's own margin); `more harm`: \
-    it is all above; `undecided` otherwise. A victim with a harm above 0.9 starves, whatever the mean.";
+    it is all above; `undecided` otherwise. Found from: the least excess that conditions as many and as different as these call \
+    `more harm` in 4 of 5 cases; what is undecided below it needs more conditions. A victim with a harm above 0.9 starves, whatever the mean.";
 
 /// The excess up to which a scheme does no more harm than the victim's own like. Our choice.
 const MARGIN: f64 = 0.05;
@@ -96,13 +97,6 @@ struct Setting<'a> {
     seed: u64,
 }
 
-/// True where more conditions are needed to say whether a scheme does a victim more harm than its like does.
-pub fn harm_is_undecided(records: &[Record]) -> bool {
-    let tables = harm(&Comparison::new(records));
-    let mut cells = tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.cells);
-    cells.any(|cell| cell.value == Verdict::Undecided.text())
-}
-
 /// A table for each victim whose rows are among the runs.
 pub(crate) fn harm(comparison: &Comparison) -> Vec<Grid> {
     let rows: Vec<Row> = comparison.schemes().collect();
@@ -142,14 +136,15 @@ fn table(comparison: &Comparison, victim: &str, pairs: &[Pair]) -> Grid {
         let excess = average(&pair.excess(comparison, MEASURES[decides].2));
         let excess = excess.filter(|_| pair.scheme != victim);
         let verdict = Cell::text(excess.as_ref().map_or("", |excess| Verdict::of(excess).text()).into());
+        let found_from = excess.and_then(|excess| Some(MARGIN + excess.detectable()?));
         let worst = Cell::text(pair.worst(comparison, MEASURES[decides].2));
         GridRow::named(
             label_by(pair.scheme, pair.driver),
-            harm.chain([Cell::of(excess), verdict, worst]).collect(),
+            harm.chain([Cell::of(excess), Cell::plain(found_from), verdict, worst]).collect(),
         )
     });
     let (title, ..) = MEASURES[decides];
-    let last = [("Excess", title), ("Verdict", ""), ("Worst", title)];
+    let last = [("Excess", title), ("Found from", "excess"), ("Verdict", ""), ("Worst", title)];
     Grid {
         caption: format!("Harm to {victim}{}", means_over(comparison)),
         of: vec!["Scheme".into()],
@@ -248,7 +243,8 @@ impl Pair<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cellcc_experiment::{FlowRecord, Scenario};
+    use crate::tables::number::NONE;
+    use cellcc_experiment::{Distribution, FlowRecord, Scenario};
     use cellcc_link::{Capacities, Capacity};
     use std::sync::Arc;
 
@@ -312,15 +308,17 @@ mod tests {
         assert_eq!(verdict(0.4, 0.0), Verdict::NoMore, "the same everywhere");
     }
 
+    /// The excess of 36 conditions that are 0.3 above or below their mean: 2.8 standard errors of 0.05 above the margin.
     #[test]
-    fn only_an_interval_on_both_sides_of_the_margin_asks_for_more_conditions() {
-        let asks = |harm: f64, spread: f64| {
-            let noise = |condition: usize| if condition.is_multiple_of(2) { spread } else { -spread };
-            harm_is_undecided(&records(|condition| harm + noise(condition)))
+    fn the_least_excess_that_is_found_follows_from_the_number_and_the_spread_of_conditions() {
+        let spread = |condition: usize| if condition.is_multiple_of(2) { 0.3 } else { -0.3 };
+        let [grid] = &harm(&Comparison::new(&records(|condition| 0.56 + spread(condition))))[..] else {
+            panic!("one victim")
         };
-        assert!(asks(0.56, 0.3));
-        assert!(!asks(0.5, 0.05) && !asks(0.9, 0.05));
-        assert!(!harm_is_undecided(&records(|_| 0.5)[..1]), "no rival");
+        let at = grid.columns.iter().position(|(name, _)| name == "Found from").unwrap();
+        let found_from: f64 = grid.rows[1].cells[at].value.parse().unwrap();
+        assert!((0.18..0.21).contains(&found_from), "{found_from}");
+        assert_eq!(grid.rows[0].cells[at].value, NONE, "the victim has no excess over its own like");
     }
 
     #[test]

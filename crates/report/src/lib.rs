@@ -13,11 +13,11 @@
 //! | [`Explanation`] | the least delay that any sender could have had, and what each scheme adds |
 //! | [`Figure`] | what a figure shows; as SVG, or in an HTML page |
 //! | [`at_line`] | how the delay of a scheme compares with another one's along its knob |
-//! | [`harm_is_undecided`] | whether `--harm` needs more conditions |
 //! | [`claims_page`] | what papers say, and what came out |
 //! | [`Plot`] | the figure of a paper: what it shows, and how large |
 //! | [`png`] | an SVG as pixels, with the feature of that name |
 
+mod claim_figures;
 mod claims;
 mod comparison;
 mod data;
@@ -43,7 +43,6 @@ pub use explain::{
 pub use figure::{Axis, Figure, Key, Length, Mark, Panel, Paper, Scale, Shape, Style};
 pub use figures::time::TimeLine;
 pub use gain::gain;
-pub use harm::harm_is_undecided;
 pub use plot::{Named, Plot};
 pub use report::{Report, ReportFile};
 pub use tables::column::Column as TableColumn;

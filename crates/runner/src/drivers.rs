@@ -1,39 +1,76 @@
-//! The drivers of a plan, as one: each run goes to the one that its Scenario names.
+//! The list of drivers, and those of a plan as one: each run goes to the one that its Scenario names.
 
-use crate::exit::Exit;
-use crate::network::{DRIVERS, more};
+use crate::RequestError;
+use cellcc_control::Registry;
+#[cfg(feature = "network")]
+use cellcc_experiment::Support;
 use cellcc_experiment::{
     DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, RunError, Scenario, Watch,
 };
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
-/// The drivers, by their names in Scenarios.
-pub(crate) struct Drivers {
+/// Makes a driver that knows the schemes of a registry, or says what this machine lacks.
+type Make = fn(&Registry, &Recordings) -> Result<Box<dyn Driver>, String>;
+
+/// The drivers besides the simulator, and how they are made.
+#[cfg(feature = "network")]
+const OTHERS: [(&str, Make); 3] = [
+    (Support::QUIC_VIRTUAL.driver, quic_virtual),
+    (Support::QUIC.driver, quic),
+    (Support::KERNEL.driver, kernel),
+];
+#[cfg(not(feature = "network"))]
+const OTHERS: [(&str, Make); 0] = [];
+
+/// What is said of a driver that this build leaves out.
+const LEFT_OUT: &str = if cfg!(feature = "network") {
+    ""
+} else {
+    "; this build has the simulator alone: build it with the feature `network`"
+};
+
+/// The drivers of a plan, by their names in Scenarios.
+pub struct Drivers {
     default: SimDriver,
     others: Vec<(&'static str, Box<dyn Driver>)>,
 }
 
-/// Makes the driver of this name.
-pub(crate) type Prepare = fn(&'static str, &Recordings) -> Result<Box<dyn Driver>, Exit>;
-
 impl Drivers {
-    /// The drivers of these names. Only those are prepared: the simulator needs no rights.
+    /// The drivers of these names, for the schemes that come with cellcc. Only those are prepared: the simulator needs no rights.
     ///
     /// Must be called before the process has a second thread: some get a user namespace.
-    pub(crate) fn new(names: &[String], recordings: &Recordings) -> Result<Self, Exit> {
-        let is_known = |name: &str| name == DEFAULT_DRIVER || DRIVERS.iter().any(|(other, _)| *other == name);
-        if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
-            let known: Vec<_> =
-                std::iter::once(DEFAULT_DRIVER).chain(DRIVERS.map(|(name, _)| name)).collect();
+    ///
+    /// # Errors
+    /// A driver that there is not, or that this machine does not allow, with what is missing.
+    pub fn new(names: &[String], recordings: &Recordings) -> Result<Self, RequestError> {
+        Self::with_registry(&cellcc_experiment::registry(), names, recordings)
+    }
+
+    /// The same for the schemes of `registry`.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_registry(
+        registry: &Registry,
+        names: &[String],
+        recordings: &Recordings,
+    ) -> Result<Self, RequestError> {
+        let known = || std::iter::once(DEFAULT_DRIVER).chain(OTHERS.map(|(name, _)| name));
+        if let Some(unknown) = names.iter().find(|name| known().all(|known| known != *name)) {
+            let known: Vec<_> = known().collect();
             let known = known.join(", ");
-            return Err(Exit::input(format!("--driver {unknown}: there are {known}{}", more())));
+            return Err(RequestError::new(format!("--driver {unknown}: there are {known}{LEFT_OUT}")));
         }
-        let wanted = DRIVERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
-        let others = wanted.map(|(name, prepare)| Ok((name, prepare(name, recordings)?)));
+        let wanted = OTHERS.into_iter().filter(|(name, _)| names.iter().any(|wanted| wanted == name));
+        let others = wanted.map(|(name, make)| {
+            let made = make(registry, recordings);
+            let missing = |problem| RequestError::new(format!("--driver {name}: {problem}"));
+            Ok((name, made.map_err(missing)?))
+        });
         Ok(Self {
-            default: SimDriver::new(cellcc_experiment::registry()).with_recordings(recordings.clone()),
-            others: others.collect::<Result<_, Exit>>()?,
+            default: SimDriver::new(registry.clone()).with_recordings(recordings.clone()),
+            others: others.collect::<Result<_, RequestError>>()?,
         })
     }
 
@@ -43,7 +80,7 @@ impl Drivers {
     }
 
     /// How long the runs of a plan that take real time will take; none where there are none.
-    pub(super) fn real_time(&self, plan: &Plan) -> Option<(usize, Span)> {
+    pub fn real_time(&self, plan: &Plan) -> Option<(usize, Span)> {
         let runs = plan.runs.iter().filter(|run| self.is_real_time(&run.scenario));
         let (count, length) =
             runs.fold((0, Span::ZERO), |(count, sum), run| (count + 1, sum + run.scenario.duration));
@@ -72,3 +109,37 @@ impl Driver for Drivers {
         self.of(scenario).expected_time(scenario)
     }
 }
+
+#[cfg(feature = "network")]
+fn quic_virtual(registry: &Registry, recordings: &Recordings) -> Result<Box<dyn Driver>, String> {
+    let driver = cellcc_quic_drivers::VirtualDriver::new(registry.clone());
+    Ok(Box::new(driver.with_recordings(recordings.clone())))
+}
+
+#[cfg(all(feature = "network", target_os = "linux"))]
+fn quic(registry: &Registry, recordings: &Recordings) -> Result<Box<dyn Driver>, String> {
+    let backend = cellcc_quic_drivers::sockets::QuicBackend::new(registry.clone());
+    let backend = backend.with_recordings(recordings.clone());
+    let driver = cellcc_emu::udp::UdpDriver::new(Support::QUIC.driver, backend);
+    Ok(Box::new(driver.map_err(|error| error.to_string())?))
+}
+
+#[cfg(all(feature = "network", target_os = "linux"))]
+fn kernel(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver>, String> {
+    #[cfg(feature = "kernel")]
+    let schemes = cellcc_kernel::KernelSchemes::new();
+    #[cfg(not(feature = "kernel"))]
+    let schemes = ();
+    let driver = cellcc_emu::kernel::KernelDriver::new(schemes);
+    Ok(Box::new(driver.map_err(|error| error.to_string())?))
+}
+
+#[cfg(all(feature = "network", not(target_os = "linux")))]
+fn only_linux(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver>, String> {
+    Err(format!("only Linux has what it needs; use --driver {DEFAULT_DRIVER}"))
+}
+
+#[cfg(all(feature = "network", not(target_os = "linux")))]
+use only_linux as kernel;
+#[cfg(all(feature = "network", not(target_os = "linux")))]
+use only_linux as quic;

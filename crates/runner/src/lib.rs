@@ -15,11 +15,13 @@
 
 mod collect;
 mod detail;
+mod drivers;
 mod error;
 mod files;
 mod merge;
 mod pool;
 pub mod ranges;
+pub mod reproduce;
 mod request;
 mod resume;
 mod runner;
@@ -29,6 +31,7 @@ pub mod traces;
 
 pub use collect::{Collected, collect};
 pub use detail::SeriesDetail;
+pub use drivers::Drivers;
 pub use error::{RunnerError, with_causes};
 pub use files::info::{Failure, Host, Part, RunInfo, State, plan_sha256};
 pub use files::output::OutputFolder;

@@ -1,7 +1,7 @@
 //! What a user may name as links (`--traces`) becomes what a Scenario names.
 
 use crate::RequestError;
-use cellcc_link::{synthetic, trace};
+use cellcc_link::{CapacitySpec, Source, SpecError, synthetic, trace};
 use cellcc_units::Rate;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,6 +26,14 @@ pub fn expand(given: &[String]) -> Result<Vec<String>, RequestError> {
         }
     }
     Ok(traces)
+}
+
+/// Reads the link that a user names: a file, a synthetic link, a rate or steps.
+///
+/// # Errors
+/// A text that names no link, and a trace that cannot be read.
+pub fn open(text: &str) -> Result<Source, SpecError> {
+    normal(text).parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link))
 }
 
 /// A bare rate, and a file that could be a name, as a Scenario has them.

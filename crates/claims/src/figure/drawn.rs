@@ -37,6 +37,17 @@ pub enum PointsOf {
     Paper(Option<usize>, String),
 }
 
+/// A figure with what is drawn in each of its panels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnFigure<'a> {
+    /// The figure.
+    pub figure: &'a Figure,
+    /// The points of each panel, from back to front.
+    pub panels: Vec<Vec<Points>>,
+    /// The ids of the claims about the same data sets.
+    pub claims: Vec<&'a str>,
+}
+
 impl Figure {
     /// What is drawn in each panel, from back to front; a line without a single point is not there. With runs that are only
     /// planned, this checks that everything is there which the figure names.

@@ -4,7 +4,7 @@ mod drawn;
 #[cfg(test)]
 mod tests;
 
-pub use drawn::{Points, PointsOf};
+pub use drawn::{DrawnFigure, Points, PointsOf};
 
 use crate::ClaimError;
 use crate::claim::{at, expression, group, near};

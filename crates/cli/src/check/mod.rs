@@ -5,14 +5,14 @@ mod congestion_control;
 
 pub(crate) use args::Args;
 
-use crate::compare::{Bar, Drivers, processors, stop_on_signal};
 use crate::exit::{Exit, print};
+use crate::interrupt::stop_on_signal;
+use crate::running::{Bar, jobs};
 use cellcc_claims::cases::{Case, Finding, Ruling, Subject, check, chosen, junit, ruling, suites};
 use cellcc_experiment::{DEFAULT_DRIVER, NOQ, Plan, PlanFile, Recordings, Support};
-use cellcc_runner::{SeriesDetail, collect};
+use cellcc_runner::{Drivers, SeriesDetail, collect};
 use cellcc_units::{Bytes, input, output};
 use cellcc_version::VERSION;
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 /// What stands before a name of the kernel's, and the driver that runs it.
@@ -47,9 +47,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
             found(&cases, &subject, &drivers, &driver, args)?
         }
         Err(error) if is_kernel => {
-            cases.iter().map(|case| case.unjudged(KERNEL, Ruling::Skip, &error.text())).collect()
+            cases.iter().map(|case| case.unjudged(KERNEL, Ruling::Skip, &error.to_string())).collect()
         }
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     let idle = idle(&drivers, &findings);
     let is_idle = |finding: &&mut Finding| args.require && idle.contains(&finding.driver);
@@ -100,12 +100,11 @@ fn found(
     driver: &Drivers,
     args: &Args,
 ) -> Result<Vec<Finding>, Exit> {
-    let jobs = args.jobs.and_then(|jobs| NonZeroUsize::new(jobs.into())).unwrap_or_else(processors);
     let stop =
         stop_on_signal(args.subject.starts_with("kernel:") || drivers.iter().any(|name| name == "quic"))?;
     check(cases, subject, drivers, driver, VERSION, |plan| {
         let bar = Bar::new(args.quiet);
-        let collected = collect(&plan, driver, jobs, SeriesDetail::Full, &bar, &stop);
+        let collected = collect(&plan, driver, jobs(args.jobs), SeriesDetail::Full, &bar, &stop);
         bar.clear();
         let collected = collected?;
         if collected.interrupted { Err(Exit::Interrupted) } else { Ok(collected.by_run()) }

@@ -1,35 +1,29 @@
 //! `cellcc compare`: flags and a Scenario become a Plan, the Plan is run, and its Records are reported.
 
 mod args;
-mod bar;
-mod drivers;
 mod events;
-mod further;
 mod request;
 
 pub(crate) use args::Args;
-pub(crate) use bar::Bar;
-pub(crate) use drivers::{Drivers, Prepare};
 pub(crate) use request::{of_words, with};
 
 use crate::exit::{Exit, tell};
 use crate::free_folder::first_free;
-use crate::interrupt::on_interrupt_or_hangup;
+use crate::interrupt::stop_on_signal;
 use crate::present::{self, HeldAgainst};
+use crate::running::{Bar, jobs};
+use crate::terminal::quoted;
 use args::ExecutionArgs;
-use cellcc_runner::{Existing, Host, Outcome, OutputFolder, Runner};
+use cellcc_runner::{Drivers, Existing, Outcome, OutputFolder, Runner};
 use cellcc_version::VERSION;
 use events::Events;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 
 pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
     if args.execution.resume && args.execution.out.is_none() {
         args.execution.out = Some(last_folder()?);
     }
-    let request = further::resumed(request::request(&args)?, &args.execution);
+    let request = request::request(&args)?;
     request.check()?;
     args.execution.shown.check()?;
     let drivers = &request.file.drivers;
@@ -42,9 +36,9 @@ pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
         Some(out) => out.clone(),
         None => first_free((1_u32..).map(numbered))?,
     };
-    let mut runner = Runner {
+    let runner = Runner {
         out: OutputFolder::create(&out)?,
-        jobs: execution.jobs.and_then(|jobs| NonZeroUsize::new(jobs.into())).unwrap_or_else(processors),
+        jobs: jobs(execution.jobs),
         shard: execution.shard,
         existing: match execution {
             ExecutionArgs { resume: true, .. } => Existing::Resume,
@@ -61,8 +55,10 @@ pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
         tell(&format!("{runs} real time, one at a time: {length} in all"));
     }
     let stop = stop_on_signal(real_time.is_some())?;
-    let outcome = further::run(request, plan, &mut runner, &driver, &stop, execution.shown.quiet)?;
-    conclude(&outcome, &runner.out, execution)?;
+    let bar = Bar::new(execution.shown.quiet);
+    let outcome = runner.run(&plan, &driver, &bar, &stop);
+    bar.clear();
+    conclude(&outcome?, &runner.out, execution)?;
     events.conclude()
 }
 
@@ -99,31 +95,4 @@ fn conclude(outcome: &Outcome, out: &OutputFolder, execution: &ExecutionArgs) ->
     let shown = present::results(out, execution.format, HeldAgainst::ByPlan, &execution.shown);
     present::failures(&outcome.failures)?;
     shown
-}
-
-pub(crate) fn processors() -> NonZeroUsize {
-    NonZeroUsize::new(Host::this().cpus).unwrap_or(NonZeroUsize::MIN)
-}
-
-/// The first interrupt ends the runs in virtual time, and lets those in real time, where there are some, come to their end; the second
-/// does not.
-pub(crate) fn stop_on_signal(is_real_time: bool) -> Result<Arc<AtomicBool>, Exit> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let handler = move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        let run = if is_real_time { ", and the run in real time comes to its end" } else { "" };
-        tell(&format!("interrupted: no further run is begun{run}\nonce more to leave at once"));
-    };
-    on_interrupt_or_hangup(handler)?;
-    Ok(stop)
-}
-
-/// A path as a shell takes it.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }

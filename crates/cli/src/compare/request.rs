@@ -66,15 +66,15 @@ fn base(args: &Args) -> Result<Request, Exit> {
 #[cfg(all(test, feature = "network"))]
 mod tests {
     use super::*;
-    use cellcc_experiment::{DEFAULT_DRIVER, Driver, Plan};
-    use cellcc_sim::SimDriver;
+    use cellcc_experiment::{DEFAULT_DRIVER, Plan, Recordings};
+    use cellcc_runner::Drivers;
     use std::path::Path;
 
     #[test]
     fn every_file_under_scenarios_makes_a_plan() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-        let sim = SimDriver::new(cellcc_experiment::registry());
-        let quic = cellcc_quic_drivers::VirtualDriver::new(cellcc_experiment::registry());
+        let in_quic = || "quic-virtual".to_owned();
+        let drivers = Drivers::new(&[in_quic()], &Recordings::default()).unwrap();
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -84,9 +84,10 @@ mod tests {
             let Request { mut file, .. } = Request::read(&path).unwrap();
             // The recorded traces are not in this repository.
             file.traces = vec!["3g".into()];
+            // The others need rights.
             let in_sim = file.drivers.iter().any(|name| name == DEFAULT_DRIVER);
-            let driver: &dyn Driver = if in_sim { &sim } else { &quic };
-            Plan::new(&file, driver, "test").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            file.drivers = vec![if in_sim { DEFAULT_DRIVER.into() } else { in_quic() }];
+            Plan::new(&file, &drivers, "test").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             count += 1;
         }
         assert!(count > 1);

@@ -3,7 +3,6 @@
 
 mod advice;
 mod assist;
-mod drivers;
 #[cfg(target_os = "linux")]
 mod emulator;
 mod own_flows;
@@ -22,17 +21,11 @@ mod view;
 mod without_kernel;
 
 use crate::exit::Exit;
-pub(crate) use drivers::DRIVERS;
 use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 #[cfg(all(target_os = "linux", not(feature = "kernel")))]
 use without_kernel as tcp;
-
-/// What is said of a driver that there is not: nothing more, as this build leaves none out.
-pub(crate) fn more() -> String {
-    String::new()
-}
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {

@@ -7,8 +7,8 @@
 #![allow(clippy::disallowed_methods, reason = "a page is served, and read again after some time")]
 
 use super::process::{runtime, signals};
-use crate::compare::quoted;
 use crate::exit::{Exit, print, tell};
+use crate::terminal::quoted;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;

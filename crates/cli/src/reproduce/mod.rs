@@ -1,67 +1,78 @@
-//! `cellcc reproduce`: claims and tables say what runs they need, the runs are one Plan, and what came out is judged.
+//! `cellcc reproduce`: runs what claims and tables of pages need, and shows the verdicts.
 
 mod args;
-mod figures;
-mod files;
-mod pages;
-mod runs;
 mod shown;
 
 pub(crate) use args::Args;
 
-use crate::compare::{Bar, processors, quoted, stop_on_signal};
-use crate::exit::{Exit, tell};
+use crate::compare;
+use crate::exit::{Exit, print, tell};
 use crate::free_folder::first_free;
+use crate::interrupt::stop_on_signal;
 use crate::present;
-use cellcc_claims::{Claim, Judged, Verdict};
-use cellcc_runner::{Existing, OutputFolder, Results, Runner, SeriesDetail};
+use crate::running::{Bar, jobs};
+use crate::terminal::quoted;
+use cellcc_runner::reproduce::{CheckedPages, Library, Outcomes, Reproduction, SCENARIO, Wanted, WriteError};
+use cellcc_runner::{Existing, OutputFolder, Runner, SeriesDetail};
 use cellcc_version::VERSION;
-use files::Library;
-use pages::Pages;
-use runs::{Outcomes, Sets};
-use std::num::NonZeroUsize;
+use std::path::Path;
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    let mut library = Library::read()?;
-    let (claims, figures) = library.chosen(args)?;
-    let mut pages = Pages::read(args)?;
-    let mentioned = pages.claims(&library.claims)?;
-    let all: Vec<&Claim> = claims.iter().copied().chain(mentioned.iter().copied()).collect();
-    let mut needs =
-        library.claims.needs(all.iter().copied(), figures.iter().copied()).map_err(Exit::input)?;
-    pages.add_needs(&mut needs);
-
-    let sets = Sets::new(&library, &pages, needs, args)?;
-    sets.check(&all, &figures)?;
-    let (out, failures) = match execute(args, &sets)? {
+    let library = Library::read(Path::new(""))?;
+    let read_command = &|words: &[String]| compare::of_words(words).map_err(|error| error.text());
+    let wanted = Wanted {
+        claims: &args.claims,
+        pages: args.docs.as_deref(),
+        scale: args.scale(),
+        version: VERSION,
+        read_command,
+    };
+    let reproduction = Reproduction::new(&library, &wanted)?;
+    let (out, failures) = match execute(args, &reproduction)? {
         Executed::Share(folder) => return share_is_done(args, &folder),
         Executed::All(out, failures) => (out, failures),
     };
-    let outcomes = Outcomes::read(out.path())?;
-    let data = sets.data(&outcomes);
-    let judge = |claim: &&Claim| match sets.left_out(&claim.data()) {
-        Some(why) => Ok((claim.unjudged(why), true)),
-        None => claim.judge(&data).map(|judged| (judged, false)).map_err(Exit::input),
-    };
-    let judged: Vec<(Judged, bool)> = claims.iter().map(judge).collect::<Result<_, Exit>>()?;
-    let mentioned: Vec<Judged> =
-        mentioned.iter().map(|claim| Ok(judge(claim)?.0)).collect::<Result<_, Exit>>()?;
-
-    let changed = shown::scorecard(&library, &judged, args, &out)?;
-    let drawn = figures::drawn(&figures, &claims, &data, &sets)?;
-    shown::page(&judged, &drawn, args, &out)?;
-    let (checked, drifted) = pages.compare(&data, &sets, &mentioned)?;
-    let of_claims = judged.iter().filter(|(judged, _)| judged.verdict != Verdict::Untested).count();
-    let is_idle = sets.tell_left_out(&format!(
-        "judged without them: {of_claims} of {} claims, {checked} numbers of pages",
-        judged.len()
-    )) && of_claims + checked + drawn.len() == 0;
+    let reproduced = reproduction.judge(&Outcomes::read(out.path())?)?;
+    shown::scorecard(&reproduced, args, &out)?;
+    shown::page(&reproduced, args, &out)?;
+    tell_pages(&reproduced.pages, args.quiet)?;
+    for (why, names) in &reproduced.left_out {
+        tell(&format!("left out: {}: {why}", names.join(", ")));
+    }
+    if !reproduced.left_out.is_empty() {
+        tell(&format!(
+            "judged without them: {} of {} claims, {} numbers of pages",
+            reproduced.judged_claims(),
+            reproduced.judgements.len(),
+            reproduced.pages.numbers
+        ));
+    }
     if args.write {
-        library.write(&judged, args.scale(), VERSION)?;
-        pages.write()?;
+        library.write(&reproduced.judgements, args.scale(), VERSION)?;
+        reproduced.pages.write()?;
     }
     present::failures(&failures)?;
-    if is_idle || (changed || drifted) && !args.write { Err(Exit::Differs) } else { Ok(()) }
+    if reproduced.is_idle() || reproduced.differs() && !args.write { Err(Exit::Differs) } else { Ok(()) }
+}
+
+fn tell_pages(pages: &CheckedPages, is_quiet: bool) -> Result<(), Exit> {
+    if pages.is_empty() {
+        return Ok(());
+    }
+    pages.problems.iter().try_for_each(|problem| print(problem))?;
+    if !is_quiet {
+        pages.unchecked.iter().for_each(|why| tell(&format!("unchecked: {why}")));
+    }
+    print(&format!(
+        "{} numbers of pages checked: {} drifted; {} tables have no comment",
+        pages.numbers, pages.drifted, pages.bare_tables
+    ))
+}
+
+impl From<WriteError> for Exit {
+    fn from(error: WriteError) -> Self {
+        if matches!(error, WriteError::Unread(_)) { Self::input(error) } else { Self::failed(error) }
+    }
 }
 
 enum Executed {
@@ -70,23 +81,23 @@ enum Executed {
 }
 
 /// Runs what the claims need, into the output folder.
-fn execute(args: &Args, sets: &Sets) -> Result<Executed, Exit> {
+fn execute(args: &Args, reproduction: &Reproduction) -> Result<Executed, Exit> {
     let out = match &args.out {
         Some(out) => out.clone(),
         None => first_free((1_u32..).map(|number| format!("cellcc-out/{number:03}").into()))?,
     };
     let runner = Runner {
         out: OutputFolder::create(&out)?,
-        jobs: args.jobs.and_then(|jobs| NonZeroUsize::new(jobs.into())).unwrap_or_else(processors),
+        jobs: jobs(args.jobs),
         shard: args.shard,
         existing: if args.resume { Existing::Resume } else { Existing::Refuse },
         series: SeriesDetail::Sampled,
         command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
-        scenario: "# The runs of `cellcc reproduce` are those of several Scenarios: run-info.json has the command.\n".into(),
+        scenario: SCENARIO.into(),
     };
     let bar = Bar::new(args.quiet);
     let stop = stop_on_signal(false)?;
-    let outcome = runner.run(sets.plan(), sets.driver(), &bar, &stop);
+    let outcome = runner.run(reproduction.plan(), reproduction.driver(), &bar, &stop);
     bar.clear();
     let outcome = outcome?;
     if outcome.interrupted {
@@ -113,12 +124,4 @@ fn share_is_done(args: &Args, out: &OutputFolder) -> Result<(), Exit> {
         ));
     }
     Ok(())
-}
-
-impl Outcomes {
-    fn read(folder: &std::path::Path) -> Result<Self, Exit> {
-        let mut outcomes = Self::default();
-        Results::each(folder, |record| outcomes.add(record))?;
-        Ok(outcomes)
-    }
 }

@@ -1,10 +1,11 @@
 //! `cellcc slurm`: a plan becomes the script of an array job, each task of which runs a share of it.
 
-use crate::compare::{self, Drivers, quoted};
+use crate::compare;
 use crate::conditions;
 use crate::exit::{Exit, print};
+use crate::terminal::quoted;
 use cellcc_experiment::Driver;
-use cellcc_runner::{Request, SeriesDetail, Shard};
+use cellcc_runner::{Drivers, Request, SeriesDetail, Shard};
 use cellcc_units::{Span, printable};
 use cellcc_version::VERSION;
 use std::path::{Path, PathBuf};

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
             args.bin
         )));
     }
-    let capacity = super::open(&traces::normal(&args.from))?.capacity;
+    let capacity = traces::open(&args.from).map_err(Exit::input)?.capacity;
     let length = args.duration.or(capacity.period()).ok_or_else(|| {
         Exit::input(format!("`{}` has no end; say how much to write, such as --duration 60s", args.from))
     })?;

@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let mut infos = Vec::new();
     let texts = traces::expand(&args.traces)?;
     for text in &texts {
-        let source = super::open(text)?;
+        let source = traces::open(text).map_err(Exit::input)?;
         let stats = CapacityStats::new(&source.capacity, ENDLESS);
         infos.push(Info { trace: source.name, sha256: source.hash, stats });
     }

@@ -7,7 +7,6 @@ mod radio;
 use crate::exit::Exit;
 #[cfg(target_os = "linux")]
 use crate::network;
-use cellcc_link::{CapacitySpec, Source, synthetic};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -30,8 +29,4 @@ pub(crate) fn run(command: &Command) -> Result<(), Exit> {
         #[cfg(target_os = "linux")]
         Command::OfAPath(command) => network::trace::run(command),
     }
-}
-
-pub(crate) fn open(text: &str) -> Result<Source, Exit> {
-    text.parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link)).map_err(Exit::input)
 }

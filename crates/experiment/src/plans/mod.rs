@@ -1,7 +1,6 @@
 //! What is asked for, and the runs that follow from it.
 
 pub(crate) mod braces;
-mod finer;
 pub(crate) mod harm;
 pub(crate) mod limit;
 pub(crate) mod mix;

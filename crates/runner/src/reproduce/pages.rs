@@ -1,14 +1,12 @@
 //! The pages whose tables are checked.
 
-use super::Args;
-use super::files::text;
-use super::runs::{FOLDER, Sets};
-use crate::compare;
-use crate::exit::{Exit, print, tell, write_file};
+use super::library::text;
+use super::sets::{Found, TRACES};
+use super::{ReadCommand, WriteError, write};
+use crate::RequestError;
 use cellcc_claims::page::cell::CellValue;
 use cellcc_claims::page::{Cell, Page, words};
 use cellcc_claims::{Claim, Claims, DataRuns, Judged, Needs, Quantity, Units};
-use cellcc_runner::Request;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -19,40 +17,56 @@ const OF_RESULTS: [&str; 2] = ["docs/fidelity/", "docs/evidence/"];
 /// Written by the command itself.
 const WRITTEN: [&str; 1] = ["docs/fidelity/claims.md"];
 
-pub(super) struct Pages {
-    pages: Vec<(Page, Vec<(String, Cell)>)>,
-    is_quiet: bool,
+/// The pages with the cells that are checked, each with the command that gives its runs.
+pub(super) struct Pages(Vec<(Page, Vec<(String, Cell)>)>);
+
+/// Pages that have been held against the runs.
+#[derive(Debug, Default)]
+pub struct CheckedPages {
+    /// How many numbers were checked.
+    pub numbers: usize,
+    /// How many of them have drifted.
+    pub drifted: usize,
+    /// How many tables of results have no comment.
+    pub bare_tables: usize,
+    /// Each number that has drifted and each table without a comment, with its place.
+    pub problems: Vec<String>,
+    /// Tables that are not checked, with their place and the reason.
+    pub unchecked: Vec<String>,
+    /// The files with what drifted replaced.
+    texts: Vec<(PathBuf, String)>,
 }
 
 impl Pages {
-    pub(super) fn read(args: &Args) -> Result<Self, Exit> {
-        let names = match &args.docs {
+    /// Pages of the repository at `root`; an empty list: all of them.
+    pub(super) fn read(root: &Path, names: Option<&[PathBuf]>) -> Result<Self, RequestError> {
+        let names = match names {
             None => Vec::new(),
-            Some(names) if names.is_empty() => all_pages()?,
-            Some(names) => names.clone(),
+            Some([]) => all_pages(root)?,
+            Some(names) => names.iter().map(|name| root.join(name)).collect(),
         };
         let mut pages = Vec::new();
         for name in names {
-            let page = Page::read(&name.display().to_string(), &text(&name)?).map_err(Exit::input)?;
+            let page = Page::read(&name.display().to_string(), &text(&name)?).map_err(RequestError::new)?;
             let mut cells = Vec::new();
             for check in &page.checks {
-                let of_check = page.cells(check, &check.command).map_err(Exit::input)?;
+                let of_check = page.cells(check, &check.command).map_err(RequestError::new)?;
                 cells.extend(of_check.into_iter().map(|cell| (check.command.clone(), cell)));
             }
             pages.push((page, cells));
         }
-        Ok(Self { pages, is_quiet: args.quiet })
+        Ok(Self(pages))
     }
 
     /// The claims whose numbers stand in running text.
-    pub(super) fn claims<'a>(&self, claims: &'a Claims) -> Result<Vec<&'a Claim>, Exit> {
+    pub(super) fn claims<'a>(&self, claims: &'a Claims) -> Result<Vec<&'a Claim>, RequestError> {
         let mut found: Vec<&Claim> = Vec::new();
-        for (page, _) in &self.pages {
+        for (page, _) in &self.0 {
             for mention in &page.mentions {
                 let claim =
                     claims.claims.iter().find(|claim| claim.id == mention.claim).ok_or_else(|| {
                         let (name, line, id) = (&page.name, mention.line, &mention.claim);
-                        Exit::input(format!(
+                        RequestError::new(format!(
                             "{name}:{line}: there is no claim {id}; claims/*.toml have all of them"
                         ))
                     })?;
@@ -65,7 +79,7 @@ impl Pages {
     }
 
     pub(super) fn add_needs(&self, needs: &mut Needs) {
-        for (_, cell) in self.pages.iter().flat_map(|(_, cells)| cells) {
+        for (_, cell) in self.0.iter().flat_map(|(_, cells)| cells) {
             for value in &cell.values {
                 if let CellValue::Value(expression) | CellValue::Interval(expression) = value {
                     needs.add(expression, None);
@@ -75,86 +89,83 @@ impl Pages {
     }
 
     /// What the command of a comment asks for; or why that is not there. None for the name of a data set.
-    pub(super) fn request(&self, command: &str) -> Option<Result<Result<Request, String>, Exit>> {
+    pub(super) fn request(&self, command: &str, read: ReadCommand) -> Option<Found> {
         if !command.contains(' ') {
             return None;
         }
-        if command.contains(&format!("${FOLDER}")) && env::var_os(FOLDER).is_none() {
-            return Some(Ok(Err(format!("{FOLDER} does not name the folder of the recordings"))));
+        if command.contains(&format!("${TRACES}")) && env::var_os(TRACES).is_none() {
+            return Some(Ok(Err(format!("{TRACES} does not name the folder of the recordings"))));
         }
         let checks = |(page, _): &(Page, Vec<(String, Cell)>)| -> Vec<String> {
             let of = page.checks.iter().filter(|check| check.command == command);
             of.map(|check| format!("{}:{}", page.name, check.line)).collect()
         };
-        let place = || self.pages.iter().flat_map(checks).next();
-        let wrong = |problem: &str| Exit::input(format!("{}: {problem}", place().unwrap_or_default()));
+        let place = || self.0.iter().flat_map(checks).next();
+        let wrong = |problem: &str| RequestError::new(format!("{}: {problem}", place().unwrap_or_default()));
         let request = words(command, |name| env::var(name).ok()).map_err(|problem| wrong(&problem)).and_then(|words| {
             match words.as_slice() {
                 [program, compare, rest @ ..] if program == "cellcc" && compare == "compare" => {
-                    compare::of_words(rest).map_err(|error| wrong(&error.text()))
+                    read(rest).map_err(|problem| wrong(&problem))
                 }
                 _ => Err(wrong("only `cellcc compare ...` or the name of a data set can be checked; or write `<!-- unchecked: WHY -->`")),
             }
         });
-        Some(request.map(Ok))
+        Some(request.map(|request| Ok(vec![request])))
     }
 
-    /// Holds every cell against the runs, and every number in running text against its claim; names what drifted. How many numbers
-    /// there were, and whether one drifted or a table has no comment.
+    /// Holds every cell whose runs are not left out against them, and every number in running text against its claim.
     pub(super) fn compare(
-        &mut self,
+        self,
         data: &DataRuns,
-        sets: &Sets,
+        is_left_out: impl Fn(&str) -> bool,
         judged: &[Judged],
-    ) -> Result<(usize, bool), Exit> {
-        let (mut drifted, mut checked, mut bare_tables) = (0, 0, 0);
-        if self.pages.is_empty() {
-            return Ok((0, false));
-        }
-        for (page, cells) in &mut self.pages {
+    ) -> Result<CheckedPages, RequestError> {
+        let mut checked = CheckedPages::default();
+        for (mut page, cells) in self.0 {
             let mut drifts = Vec::new();
-            for (command, cell) in cells.iter() {
-                if sets.left_out(&[command]).is_some() {
-                    continue;
-                }
+            for (_, cell) in cells.iter().filter(|(command, _)| !is_left_out(command)) {
                 let values = values(cell, data).map_err(|problem| {
-                    Exit::input(format!("{}:{}: {}: {problem}", page.name, cell.line, cell.what))
+                    RequestError::new(format!("{}:{}: {}: {problem}", page.name, cell.line, cell.what))
                 })?;
-                checked += values.len();
+                checked.numbers += values.len();
                 drifts.extend(page.compare(cell, &values));
             }
             for mention in page.mentions.clone() {
                 let found = judged.iter().find(|one| one.id == mention.claim);
                 if let Some([value]) = found.map(|one| one.values.as_slice()) {
-                    checked += 1;
+                    checked.numbers += 1;
                     drifts.extend(page.compare_mention(&mention, *value));
                 }
             }
-            for drift in &drifts {
-                print(&drift.to_string())?;
-            }
-            drifted += drifts.len();
+            checked.drifted += drifts.len();
+            checked.problems.extend(drifts.iter().map(ToString::to_string));
             if OF_RESULTS.iter().any(|folder| page.name.contains(folder)) {
-                for line in &page.bare {
-                    print(&format!("no comment says how to check it: {}:{line}", page.name))?;
-                }
-                bare_tables += page.bare.len();
+                let bare = page.bare.iter();
+                checked.problems.extend(
+                    bare.map(|line| format!("no comment says how to check it: {}:{line}", page.name)),
+                );
+                checked.bare_tables += page.bare.len();
             }
-            if !self.is_quiet {
-                page.unchecked
-                    .iter()
-                    .for_each(|(line, why)| tell(&format!("unchecked: {}:{line}: {why}", page.name)));
-            }
+            let unchecked = page.unchecked.iter();
+            checked.unchecked.extend(unchecked.map(|(line, why)| format!("{}:{line}: {why}", page.name)));
+            checked.texts.push((PathBuf::from(&page.name), page.text()));
         }
-        print(&format!(
-            "{checked} numbers of pages checked: {drifted} drifted; {bare_tables} tables have no comment"
-        ))?;
-        Ok((checked, drifted + bare_tables > 0))
+        Ok(checked)
+    }
+}
+
+impl CheckedPages {
+    /// True where no page was to be checked.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
     }
 
     /// Writes the pages with what drifted replaced.
-    pub(super) fn write(&self) -> Result<(), Exit> {
-        self.pages.iter().try_for_each(|(page, _)| write_file(Path::new(&page.name), page.text()))
+    ///
+    /// # Errors
+    /// A page that cannot be written.
+    pub fn write(&self) -> Result<(), WriteError> {
+        self.texts.iter().try_for_each(|(path, text)| write(path, text))
     }
 }
 
@@ -178,12 +189,12 @@ fn values(cell: &Cell, data: &DataRuns) -> Result<Vec<Option<f64>>, String> {
 }
 
 /// README and every page of docs, by name.
-fn all_pages() -> Result<Vec<PathBuf>, Exit> {
+fn all_pages(root: &Path) -> Result<Vec<PathBuf>, RequestError> {
     let mut pages = BTreeSet::new();
-    let mut folders = vec![PathBuf::from("docs")];
+    let mut folders = vec![root.join("docs")];
     while let Some(folder) = folders.pop() {
         let unreadable = |error| {
-            Exit::input(format!(
+            RequestError::new(format!(
                 "{}: {error}; run `cellcc reproduce` in a clone of the repository",
                 folder.display()
             ))
@@ -199,5 +210,5 @@ fn all_pages() -> Result<Vec<PathBuf>, Exit> {
             }
         }
     }
-    Ok(std::iter::once(PathBuf::from("README.md")).chain(pages).collect())
+    Ok(std::iter::once(root.join("README.md")).chain(pages).collect())
 }

@@ -1,32 +1,27 @@
 //! The runs of claims and tables: one Plan for all.
 
-use super::Args;
-use super::files::Library;
-use super::pages::Pages;
-use crate::compare::Drivers;
-use crate::exit::{Exit, tell};
-use cellcc_claims::{Claim, DataRuns, Figure, Needs, Outcome, Run};
+use super::{Library, Wanted};
+use crate::{Drivers, Request, RequestError, Results, RunnerError};
+use cellcc_claims::{Claim, DataRuns, Figure, Needs, Outcome, Run, Scale};
 use cellcc_experiment::{
     Driver, Plan, PlannedRun, Record, Recordings, ResolveError, RunError, RunId, Scenario, Watch,
 };
 use cellcc_link::TraceCache;
-use cellcc_runner::Request;
 use cellcc_units::Span;
-use cellcc_version::VERSION;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What names the folder of the recordings.
-pub(super) const FOLDER: &str = "CELLCC_TRACES";
+/// The variable that names the folder of the recordings.
+pub(super) const TRACES: &str = "CELLCC_TRACES";
 
-/// What names the folder of published weights, below which a data set's schemes name their files.
+/// The variable that names the folder of published weights, below which a data set's schemes name their files.
 const MODELS: &str = "CELLCC_MODELS";
-/// What stands before the file of weights in the text of a scheme.
+/// The text before the file of weights in that of a scheme.
 const MODEL: &str = "(model=";
 
-/// What runs where only the link itself is looked at, to have a plan: of it only `limit` is kept.
+/// Placeholder scheme for data sets that use only the `limit` row.
 const ANY_SCHEME: &str = "cubic";
 
 /// The data sets that are needed, and the union of their runs.
@@ -35,16 +30,30 @@ pub(super) struct Sets {
     runs: BTreeMap<String, Vec<(RunId, Run)>>,
     /// Data sets whose recordings are not there, and why.
     left_out: BTreeMap<String, String>,
-    plan: Plan,
-    driver: Trimmed,
+    pub(super) plan: Plan,
+    pub(super) driver: NeededSeries,
 }
 
+/// The requests of a data set; or why it is left out.
+pub(super) type Found = Result<Result<Vec<Request>, String>, RequestError>;
+
 /// What came out, by run.
-#[derive(Default)]
-pub(super) struct Outcomes(BTreeMap<RunId, Arc<Outcome>>);
+#[derive(Debug, Default)]
+pub struct Outcomes(BTreeMap<RunId, Arc<Outcome>>);
 
 impl Outcomes {
-    pub(super) fn add(&mut self, record: Record) {
+    /// The outcomes in an output folder.
+    ///
+    /// # Errors
+    /// A folder whose results are not whole.
+    pub fn read(folder: &Path) -> Result<Self, RunnerError> {
+        let mut outcomes = Self::default();
+        Results::each(folder, |record| outcomes.add(record))?;
+        Ok(outcomes)
+    }
+
+    /// Adds that of a run.
+    pub fn add(&mut self, record: Record) {
         if let Ok(id) = record.id.parse() {
             self.0.insert(id, Arc::new(Outcome::from(record)));
         }
@@ -52,14 +61,18 @@ impl Outcomes {
 }
 
 impl Sets {
-    pub(super) fn new(library: &Library, pages: &Pages, needs: Needs, args: &Args) -> Result<Self, Exit> {
+    /// The data sets that are needed; `of_page` has those that a page's command makes.
+    pub(super) fn new(
+        library: &Library,
+        of_page: &dyn Fn(&str) -> Option<Found>,
+        needs: &Needs,
+        wanted: &Wanted,
+    ) -> Result<Self, RequestError> {
         let (mut requests, mut left_out) = (Vec::new(), BTreeMap::new());
         let mut hashes = Hashes::default();
         for name in needs.data() {
-            let found = match pages.request(name) {
-                Some(request) => request.map(|request| request.map(|request| vec![request])),
-                None => of_data_set(library, &needs, name, args, &mut hashes),
-            };
+            let found =
+                of_page(name).unwrap_or_else(|| of_data_set(library, needs, name, wanted.scale, &mut hashes));
             match found? {
                 Ok(found) => requests.push((name.to_owned(), found)),
                 Err(why) => drop(left_out.insert(name.to_owned(), why)),
@@ -73,7 +86,7 @@ impl Sets {
         let mut plan = Plan {
             title: "reproduce".into(),
             baseline: String::new(),
-            version: VERSION.into(),
+            version: wanted.version.into(),
             runs: Vec::new(),
         };
         let (mut runs, mut planned, mut with_series) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
@@ -82,15 +95,15 @@ impl Sets {
             for request in requests {
                 request.check()?;
                 let own = request
-                    .plan(&driver, VERSION)
-                    .map_err(|error| Exit::input(format!("{name}: {error}")))?;
+                    .plan(&driver, wanted.version)
+                    .map_err(|error| RequestError::new(format!("{name}: {error}")))?;
                 for PlannedRun { id, scenario } in own.runs {
                     let mut run = Run::new(&scenario, None);
                     if let Some(folder) = folder_of(MODELS) {
                         run.scheme = run.scheme.replace(&format!("{MODEL}{folder}/"), MODEL);
                     }
                     let needed = needs.of(&name, &run);
-                    // What is not run is there as well: messages name it.
+                    // Runs that are not executed are kept as well: error messages list them.
                     of_set.push((id, run));
                     if needed == Some(true) {
                         with_series.insert(id);
@@ -101,24 +114,17 @@ impl Sets {
                 }
             }
         }
-        Ok(Self { runs, left_out, plan, driver: Trimmed { driver, with_series } })
+        let driver = NeededSeries { driver, with_series, version: wanted.version.into() };
+        Ok(Self { runs, left_out, plan, driver })
     }
 
     /// Checks that every claim and figure whose data sets are there finds its runs, before anything is run.
-    pub(super) fn check(&self, claims: &[&Claim], figures: &[&Figure]) -> Result<(), Exit> {
+    pub(super) fn check(&self, claims: &[&Claim], figures: &[&Figure]) -> Result<(), RequestError> {
         let data = self.data(&Outcomes::default());
         let mut here = claims.iter().filter(|claim| self.left_out(&claim.data()).is_none());
-        here.try_for_each(|claim| claim.check(&data)).map_err(Exit::input)?;
+        here.try_for_each(|claim| claim.check(&data)).map_err(RequestError::new)?;
         let mut here = figures.iter().filter(|figure| self.left_out(&figure.data()).is_none());
-        here.try_for_each(|figure| figure.drawn(&data).map(drop)).map_err(Exit::input)
-    }
-
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    pub(super) fn driver(&self) -> &dyn Driver {
-        &self.driver
+        here.try_for_each(|figure| figure.drawn(&data).map(drop)).map_err(RequestError::new)
     }
 
     /// The runs with what came out of them.
@@ -132,34 +138,22 @@ impl Sets {
         data.iter().find_map(|name| self.left_out.get(*name)).map(String::as_str)
     }
 
-    /// Names what is not there, and then how much was judged without. False where all is there.
-    pub(super) fn tell_left_out(&self, judged: &str) -> bool {
-        let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    /// The data sets that are not there, by the reason.
+    pub(super) fn by_reason(&self) -> BTreeMap<String, Vec<String>> {
+        let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, why) in &self.left_out {
-            by_reason.entry(why).or_default().push(name);
+            by_reason.entry(why.clone()).or_default().push(name.clone());
         }
-        for (why, names) in by_reason {
-            tell(&format!("left out: {}: {why}", names.join(", ")));
-        }
-        if !self.left_out.is_empty() {
-            tell(judged);
-        }
-        !self.left_out.is_empty()
+        by_reason
     }
 }
 
 /// The Scenarios of a data set with the links below the folder of the traces; or why they are not there.
-fn of_data_set(
-    library: &Library,
-    needs: &Needs,
-    name: &str,
-    args: &Args,
-    hashes: &mut Hashes,
-) -> Result<Result<Vec<Request>, String>, Exit> {
+fn of_data_set(library: &Library, needs: &Needs, name: &str, scale: Scale, hashes: &mut Hashes) -> Found {
     let claims = &library.claims;
-    let wrong = |problem: String| Exit::input(format!("data set `{name}`: {problem}"));
+    let wrong = |problem: String| RequestError::new(format!("data set `{name}`: {problem}"));
     let data = claims.data.get(name).ok_or_else(|| wrong("is not there".into()))?;
-    let Request { file, name: file_name } = Request::read(Path::new(&data.scenario))?;
+    let Request { file, name: file_name } = Request::read(&library.root.join(&data.scenario))?;
     let mut schemes = needs.schemes(name);
     if schemes.is_empty() {
         schemes.push(ANY_SCHEME.into());
@@ -167,13 +161,13 @@ fn of_data_set(
     if let Err(why) = schemes.iter_mut().try_for_each(with_weights) {
         return Ok(Err(why));
     }
-    let mut file = data.plan_file(file, schemes, &claims.recordings, args.scale()).map_err(wrong)?;
+    let mut file = data.plan_file(file, schemes, &claims.recordings, scale).map_err(wrong)?;
     let recordings: BTreeSet<String> =
         file.traces.iter().flat_map(|link| claims.recordings.within(link)).map(str::to_owned).collect();
     if !recordings.is_empty() {
-        let Some(folder) = folder_of(FOLDER) else {
+        let Some(folder) = folder_of(TRACES) else {
             return Ok(Err(format!(
-                "{FOLDER} does not name the folder of the recordings (docs/README.md says where to get them)"
+                "{TRACES} does not name the folder of the recordings (docs/README.md says where to get them)"
             )));
         };
         for recording in &recordings {
@@ -195,13 +189,13 @@ fn of_data_set(
         return Ok(Ok(vec![request.with(&toml::Table::new())?]));
     }
     let whole = file.traces.iter().map(|link| {
-        let period = hashes.cache.open(link).map_err(Exit::input)?.capacity.period();
+        let period = hashes.cache.open(link).map_err(RequestError::new)?.capacity.period();
         let mut own = file.clone();
         own.traces = vec![link.clone()];
         own.duration = period.unwrap_or(own.duration);
         Ok(Request { file: own, name: file_name.clone() })
     });
-    Ok(Ok(whole.collect::<Result<_, Exit>>()?))
+    Ok(Ok(whole.collect::<Result<_, RequestError>>()?))
 }
 
 /// The folder that a variable of the environment names.
@@ -235,12 +229,12 @@ struct Hashes {
 
 impl Hashes {
     /// Of the recording at this path; none where there is no file.
-    fn of(&mut self, path: &str) -> Result<Option<&str>, Exit> {
+    fn of(&mut self, path: &str) -> Result<Option<&str>, RequestError> {
         if !self.known.contains_key(path) {
             if !Path::new(path).is_file() {
                 return Ok(None);
             }
-            let hash = self.cache.open(path).map_err(Exit::input)?.hash;
+            let hash = self.cache.open(path).map_err(RequestError::new)?.hash;
             self.known.insert(path.to_owned(), hash);
         }
         Ok(self.known.get(path).map(String::as_str))
@@ -248,12 +242,13 @@ impl Hashes {
 }
 
 /// Keeps time series of the runs that need them, and of no other: they are most of what a Record has.
-struct Trimmed {
+pub(super) struct NeededSeries {
     driver: Drivers,
     with_series: BTreeSet<RunId>,
+    version: String,
 }
 
-impl Driver for Trimmed {
+impl Driver for NeededSeries {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         self.driver.resolve(scenario)
     }
@@ -264,7 +259,7 @@ impl Driver for Trimmed {
 
     fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
         let mut record = self.driver.run_watched(scenario, watch)?;
-        if !self.with_series.contains(&RunId::of(scenario, VERSION)) {
+        if !self.with_series.contains(&RunId::of(scenario, &self.version)) {
             record.series.columns.clear();
             record.curves.clear();
         }
@@ -311,7 +306,7 @@ mod tests {
     #[test]
     fn every_claim_and_figure_names_what_there_is() {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let library = Library::below(&root).map_err(|error| error.text()).unwrap();
+        let library = Library::read(&root).unwrap();
         let claims = &library.claims;
         assert!(claims.claims.len() >= 226);
         let needs = claims.needs(&claims.claims, &claims.figures).unwrap();
@@ -323,12 +318,12 @@ mod tests {
             if schemes.is_empty() {
                 schemes.push(ANY_SCHEME.into());
             }
-            for scale in [cellcc_claims::Scale::Smaller, cellcc_claims::Scale::Paper] {
+            for scale in [Scale::Smaller, Scale::Paper] {
                 let file = set.plan_file(request.file.clone(), schemes.clone(), &claims.recordings, scale);
                 request.file = file.unwrap_or_else(|problem| panic!("{name}: {problem}"));
             }
             let links = request.file.traces.iter();
-            request.file.traces = links.map(|link| cellcc_runner::traces::normal(link)).collect();
+            request.file.traces = links.map(|link| crate::traces::normal(link)).collect();
             request.check().unwrap();
             let plan = request.plan(&driver, "test").unwrap_or_else(|error| panic!("{name}: {error}"));
             data.insert(name.clone(), plan.runs.iter().map(|run| Run::new(&run.scenario, None)).collect());

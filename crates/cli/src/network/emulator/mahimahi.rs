@@ -3,7 +3,6 @@
 use crate::exit::{Exit, tell};
 use crate::network::emulator::{graph, shell};
 use cellcc_emu::mahimahi::{self, Shell};
-use cellcc_link::{CapacitySpec, synthetic};
 use cellcc_runner::traces;
 use clap::Subcommand;
 use std::env;
@@ -133,9 +132,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
     let mut line = vec![OsString::from(shell.name())];
     line.extend(words.words);
     let outside = env::var("MAHIMAHI_SHELL_PREFIX").unwrap_or_default();
-    let open =
-        |text: &str| traces::normal(text).parse::<CapacitySpec>().and_then(|spec| spec.open(synthetic::link));
-    let chain = mahimahi::parse(&line, &outside, &open)?;
+    let chain = mahimahi::parse(&line, &outside, &traces::open)?;
     for note in &chain.notes {
         tell(&format!("note: {note}"));
     }

@@ -1,7 +1,6 @@
 //! `cellcc trace diff`.
 
 use crate::exit::{Exit, print};
-use crate::trace::open;
 use cellcc_record::{Agreement, compare_traces, opportunity_times};
 use cellcc_runner::traces;
 use cellcc_units::{Bytes, Span, Time};
@@ -59,6 +58,6 @@ fn sentence(agreement: &Agreement) -> String {
 }
 
 fn times(text: &str) -> Result<Vec<Time>, Exit> {
-    let capacity = open(&traces::normal(text))?.capacity;
+    let capacity = traces::open(text).map_err(Exit::input)?.capacity;
     Ok(opportunity_times(&capacity, capacity.period().unwrap_or(ENDLESS)))
 }
