@@ -1,39 +1,40 @@
 //! `check`: the cases of `cellcc check`, for Python.
 
-use crate::compare::jobs_of;
-use crate::error::{InputError, input, of_runner};
-use crate::scheme::SimWithPython;
+use crate::error::{InputError, input, of_request, of_runner};
+use crate::execution::jobs_of;
+use crate::scheme::WithPython;
 use crate::schemes;
 use crate::watched::Watched;
-use cellcc_claims::cases::{Subject, check as check_cases, chosen, suites};
-use cellcc_experiment::{DEFAULT_DRIVER, PlanFile};
-use cellcc_runner::{SeriesDetail, collect};
-use cellcc_sim::SimDriver;
+use cellcc_claims::cases::{chosen, suites};
+use cellcc_experiment::PlanFile;
+use cellcc_runner::{Check, SeriesDetail, collect};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// Checks a scheme in the simulator, and gives what `cellcc check --format json` prints.
+/// Checks a subject, and gives what `cellcc check --format json` prints.
 #[pyfunction]
-#[pyo3(signature = (subject, suites_named, cases_named, *, jobs=None, progress=None))]
+#[pyo3(signature = (subject, suites_named, cases_named, drivers, *, jobs=None, progress=None))]
 pub(crate) fn check(
     py: Python<'_>,
     subject: &str,
     suites_named: Vec<String>,
     cases_named: Vec<String>,
+    drivers: Vec<String>,
     jobs: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let watched = Watched::default();
     let file = PlanFile { schemes: vec![subject.into()], ..PlanFile::default() };
     let (registry, version) = schemes::registry_for(&file, &watched.problem);
-    let subject = Subject::new(&registry.parse(subject).map_err(input)?);
+    let checked = || Check::new(subject, &drivers, &registry, &version);
+    let check = py.detach(checked).map_err(of_request)?;
     let all = suites().map_err(input)?;
-    let cases = chosen(&all, &subject, &suites_named, &cases_named).map_err(InputError::new_err)?;
-    let (jobs, drivers) = (jobs_of(jobs)?, [DEFAULT_DRIVER.to_owned()]);
-    let driver = SimWithPython(SimDriver::new(registry));
+    let cases = chosen(&all, &check.subject, &suites_named, &cases_named).map_err(InputError::new_err)?;
+    let jobs = jobs_of(jobs)?;
     let run = || {
-        check_cases(&cases, &subject, &drivers, &driver, &version, |plan| {
-            collect(&plan, &driver, jobs, SeriesDetail::Full, &watched, &watched.stop)
+        check.findings(&cases, &version, |plan, drivers| {
+            let driver = WithPython(drivers);
+            collect(plan, &driver, jobs, SeriesDetail::Full, &watched, &watched.stop)
                 .map(|collected| collected.by_run())
         })
     };

@@ -1,10 +1,11 @@
 //! A plan whose shares run in other processes, on other machines: its shares, one at a time, and their joining.
 
 use crate::error::{InputError, input, of_request, of_runner};
-use crate::{compare, options, schemes};
-use cellcc_experiment::{Driver, PlannedRun, RunId};
-use cellcc_runner::{Existing, OutputFolder, Request, Runner, SeriesDetail, Shard, collect, plan_sha256};
-use cellcc_sim::SimDriver;
+use crate::{execution, options, schemes};
+use cellcc_experiment::{Driver, PlannedRun, Recordings, RunId};
+use cellcc_runner::{
+    Drivers, Existing, OutputFolder, Request, Runner, SeriesDetail, Shard, collect, plan_sha256,
+};
 use cellcc_units::{Bytes, Span, input, output};
 use cellcc_version::VERSION;
 use pyo3::prelude::*;
@@ -17,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 /// What is asked for, resolved and checked.
 #[pyclass(frozen, module = "cellcc")]
 pub(crate) struct Plan {
-    driver: SimDriver,
+    driver: Drivers,
     plan: cellcc_experiment::Plan,
     /// The content of `scenario.toml`: all that another process needs to make the same plan.
     scenario: String,
@@ -108,7 +109,6 @@ impl Plan {
 
 impl Plan {
     fn of(py: Python<'_>, request: &Request) -> PyResult<Self> {
-        compare::refuse_other_drivers(request)?;
         py.detach(|| {
             let (registry, version) = schemes::registry_for(&request.file, &Default::default());
             if version != VERSION {
@@ -116,8 +116,16 @@ impl Plan {
                     "schemes: a scheme written in Python is known to this process alone; run it with cellcc.compare(...)",
                 ));
             }
-            let driver = SimDriver::new(registry);
+            let drivers = &request.file.drivers;
+            let driver = Drivers::with_registry(&registry, drivers, &Recordings::default());
+            let driver = driver.map_err(of_request)?;
             let plan = request.plan(&driver, &version).map_err(of_request)?;
+            if driver.real_time(&plan).is_some() {
+                return Err(InputError::new_err(
+                    "driver: shares run beside one another, and a run in real time needs the machine for itself; run it with \
+                     cellcc.compare(...)",
+                ));
+            }
             let expected = plan.runs.iter().map(|run| driver.expected_time(&run.scenario)).collect();
             let scenario = request.scenario_toml().map_err(of_request)?;
             Ok(Self { driver, plan, scenario, expected })
@@ -132,7 +140,7 @@ impl Plan {
 /// Joins the folders of all shares of a plan into the folder `out`, replaces what is there, and writes the report.
 #[pyfunction]
 pub(crate) fn merge(py: Python<'_>, shares: Vec<PathBuf>, out: PathBuf) -> PyResult<()> {
-    let merge = || compare::write_report(&cellcc_runner::merge(&shares, &out, Existing::Replace)?.out);
+    let merge = || execution::write_report(&cellcc_runner::merge(&shares, &out, Existing::Replace)?.out);
     py.detach(merge).map(drop).map_err(of_runner)
 }
 

@@ -3,7 +3,9 @@
 //! | to find | look in |
 //! |---|---|
 //! | keyword arguments become what is asked for | `options.rs` |
-//! | a plan and its runs | `compare.rs` |
+//! | a plan; how it is run, in a folder or in memory | `compare.rs`; `execution.rs` |
+//! | claims of papers, judged | `reproduce.rs` |
+//! | the least delay of links | `explain.rs` |
 //! | cases and their verdicts | `check.rs` |
 //! | threads, progress, Ctrl-C | `watched.rs` |
 //! | a plan whose shares run in other processes | `cluster.rs` |
@@ -19,8 +21,11 @@ mod cluster;
 mod compare;
 mod env;
 mod error;
+mod execution;
+mod explain;
 mod options;
 mod policy;
+mod reproduce;
 mod runs;
 mod scheme;
 mod schemes;
@@ -43,7 +48,13 @@ mod _cellcc {
     #[pymodule_export]
     use crate::error::{InputError, RunError};
     #[pymodule_export]
+    use crate::explain::explain_links;
+    #[pymodule_export]
+    use crate::options::conditions;
+    #[pymodule_export]
     use crate::policy::Policy;
+    #[pymodule_export]
+    use crate::reproduce::reproduce;
     #[pymodule_export]
     use crate::runs::{Runs, read};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Keyword arguments over a Scenario: each is a key of the Scenario file, and has the last word.
 
 use crate::error::{InputError, of_request};
+use cellcc_experiment::conditions::{Command, rows};
 use cellcc_runner::Request;
 use cellcc_units::{DEEPEST, Span};
 use pyo3::prelude::*;
@@ -8,6 +9,12 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::path::Path;
 use std::time::Duration;
 use toml::{Table, Value};
+
+/// The keyword arguments that are flags of `cellcc compare`, and the keys of a Scenario that they set.
+#[pyfunction]
+pub(crate) fn conditions() -> Vec<(String, &'static str)> {
+    rows().filter_map(|row| Some((row.flag(Command::Compare)?.replace('-', "_"), row.key))).collect()
+}
 
 /// What is asked for: the Scenario file, or the quick start, and over it `options`, from dotted keys (`path.rtt`) to values.
 pub(crate) fn request(scenario: Option<&Path>, options: &Bound<'_, PyDict>) -> PyResult<Request> {

@@ -4,11 +4,12 @@ use cellcc_control::{
     self as control, Context, Controller, Limits, Needs, Parameter, Sampler, SchemeInfo, kind,
 };
 use cellcc_experiment::{Driver, Record, ResolveError, RunError, Scenario, Watch};
-use cellcc_sim::SimDriver;
+use cellcc_runner::Drivers;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::borrow::Borrow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A scheme that Python has registered.
@@ -66,13 +67,13 @@ impl PythonScheme {
     }
 }
 
-/// The simulator for schemes written in Python. A run keeps a thread state of Python, without Python's lock, from its beginning to
+/// Drivers for schemes written in Python. A run keeps a thread state of Python, without Python's lock, from its beginning to
 /// its end: otherwise each event would make one and free it, which takes three times as long as the event itself.
-pub(crate) struct SimWithPython(pub(crate) SimDriver);
+pub(crate) struct WithPython<D>(pub(crate) D);
 
-impl Driver for SimWithPython {
+impl<D: Borrow<Drivers> + Sync> Driver for WithPython<D> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
-        self.0.resolve(scenario)
+        self.0.borrow().resolve(scenario)
     }
 
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
@@ -80,11 +81,15 @@ impl Driver for SimWithPython {
     }
 
     fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
-        Python::attach(|py| py.detach(|| self.0.run_watched(scenario, watch)))
+        Python::attach(|py| py.detach(|| self.0.borrow().run_watched(scenario, watch)))
+    }
+
+    fn is_real_time(&self, scenario: &Scenario) -> bool {
+        self.0.borrow().is_real_time(scenario)
     }
 
     fn expected_time(&self, scenario: &Scenario) -> Span {
-        self.0.expected_time(scenario)
+        self.0.borrow().expected_time(scenario)
     }
 }
 

@@ -5,6 +5,7 @@ use cellcc_experiment::PlanFile;
 use cellcc_units::DEEPEST;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::str::FromStr;
 use toml::{Table, Value};
 
 /// What runs a claim is about.
@@ -55,6 +56,16 @@ impl Scale {
             Self::Smaller => "smaller",
             Self::Paper => "paper",
         }
+    }
+}
+
+impl FromStr for Scale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Smaller, Self::Paper];
+        let found = all.into_iter().find(|scale| scale.name() == text);
+        found.ok_or_else(|| format!("`{text}` is no scale; write smaller or paper"))
     }
 }
 

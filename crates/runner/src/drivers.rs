@@ -11,7 +11,7 @@ use cellcc_sim::SimDriver;
 use cellcc_units::Span;
 
 /// Makes a driver that knows the schemes of a registry, or says what this machine lacks.
-type Make = fn(&Registry, &Recordings) -> Result<Box<dyn Driver>, String>;
+type Make = fn(&Registry, &Recordings) -> Result<Box<dyn Driver + Send>, String>;
 
 /// The drivers besides the simulator, and how they are made.
 #[cfg(feature = "network")]
@@ -33,7 +33,7 @@ const LEFT_OUT: &str = if cfg!(feature = "network") {
 /// The drivers of a plan, by their names in Scenarios.
 pub struct Drivers {
     default: SimDriver,
-    others: Vec<(&'static str, Box<dyn Driver>)>,
+    others: Vec<(&'static str, Box<dyn Driver + Send>)>,
 }
 
 impl Drivers {
@@ -111,13 +111,13 @@ impl Driver for Drivers {
 }
 
 #[cfg(feature = "network")]
-fn quic_virtual(registry: &Registry, recordings: &Recordings) -> Result<Box<dyn Driver>, String> {
+fn quic_virtual(registry: &Registry, recordings: &Recordings) -> Result<Box<dyn Driver + Send>, String> {
     let driver = cellcc_quic_drivers::VirtualDriver::new(registry.clone());
     Ok(Box::new(driver.with_recordings(recordings.clone())))
 }
 
 #[cfg(all(feature = "network", target_os = "linux"))]
-fn quic(registry: &Registry, recordings: &Recordings) -> Result<Box<dyn Driver>, String> {
+fn quic(registry: &Registry, recordings: &Recordings) -> Result<Box<dyn Driver + Send>, String> {
     let backend = cellcc_quic_drivers::sockets::QuicBackend::new(registry.clone());
     let backend = backend.with_recordings(recordings.clone());
     let driver = cellcc_emu::udp::UdpDriver::new(Support::QUIC.driver, backend);
@@ -125,7 +125,7 @@ fn quic(registry: &Registry, recordings: &Recordings) -> Result<Box<dyn Driver>,
 }
 
 #[cfg(all(feature = "network", target_os = "linux"))]
-fn kernel(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver>, String> {
+fn kernel(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver + Send>, String> {
     #[cfg(feature = "kernel")]
     let schemes = cellcc_kernel::KernelSchemes::new();
     #[cfg(not(feature = "kernel"))]
@@ -135,7 +135,7 @@ fn kernel(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver>, String> {
 }
 
 #[cfg(all(feature = "network", not(target_os = "linux")))]
-fn only_linux(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver>, String> {
+fn only_linux(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver + Send>, String> {
     Err(format!("only Linux has what it needs; use --driver {DEFAULT_DRIVER}"))
 }
 

@@ -13,6 +13,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the runner measures wall time and runs on threads")]
 
+mod check;
 mod collect;
 mod detail;
 mod drivers;
@@ -29,6 +30,7 @@ mod shard;
 mod tally;
 pub mod traces;
 
+pub use check::Check;
 pub use collect::{Collected, collect};
 pub use detail::SeriesDetail;
 pub use drivers::Drivers;

@@ -11,7 +11,6 @@ use cellcc_runner::reproduce::{Judgement, Reproduced};
 use cellcc_version::VERSION;
 
 const PAGE: &str = "claims.html";
-const PAGE_TITLE: &str = "What the papers say, and what comes out here";
 
 /// Shows the verdicts, and which of them are others than before.
 pub(super) fn scorecard(reproduced: &Reproduced, args: &Args, out: &OutputFolder) -> Result<(), Exit> {
@@ -38,7 +37,7 @@ pub(super) fn page(reproduced: &Reproduced, args: &Args, out: &OutputFolder) -> 
     }
     let rows: Vec<ClaimRow> = judgements.iter().map(|one| (&one.judged).into()).collect();
     let figures: Vec<ClaimFigure> = figures.iter().map(Into::into).collect();
-    write(out, PAGE, &claims_page(PAGE_TITLE, &rows, &figures))?;
+    write(out, PAGE, &claims_page(&rows, &figures))?;
     if !args.quiet {
         tell(&format!("page: {}", address(&out.path().join(PAGE))));
     }
