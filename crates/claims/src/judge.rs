@@ -1,6 +1,7 @@
 //! Claims judged by the runs of their data sets.
 
-use crate::claim::{By, near};
+use crate::claim::By;
+use crate::claim_file::near;
 use crate::expression::{Expression, ExpressionError, RunValue, What};
 use crate::kind::{judge, share};
 use crate::quantity::Value;

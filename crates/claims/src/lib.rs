@@ -13,6 +13,7 @@
 
 pub mod cases;
 mod claim;
+mod claim_file;
 mod data_set;
 pub mod expression;
 mod figure;
@@ -27,7 +28,8 @@ mod scorecard;
 mod series;
 mod state;
 
-pub use claim::{Claim, ClaimError, Claims};
+pub use claim::{Claim, Claims};
+pub use claim_file::ClaimError;
 pub use data_set::{DataSet, OneOrMany, Scale};
 pub use figure::{DrawnFigure, Figure, Line, Panel, Points, PointsOf};
 pub use judge::{Judged, Needs};

@@ -20,7 +20,7 @@ pub use check::{Outcomes, check};
 pub use finding::{Finding, Ruling, junit, ruling};
 
 use crate::ClaimError;
-use crate::claim::{at, line_of, malformed};
+use crate::claim_file::{at, group, line_of, malformed};
 use cellcc_control::{Scheme, ShownValue};
 use cellcc_experiment::PlanFile;
 use cellcc_units::instead;
@@ -165,7 +165,7 @@ impl Suite {
     /// The first thing that is wrong, with its line.
     pub fn read(file: &str, text: &str) -> Result<Self, ClaimError> {
         let given: SuiteText = toml::from_str(text).map_err(|error| malformed(file, text, &error))?;
-        let name = crate::claim::group(file);
+        let name = group(file);
         let base = PlanFile { schemes: vec![SUBJECT.into()], ..PlanFile::default() };
         let base = base.with(&given.scenario).map_err(|problem| at(file, 1, problem))?;
         let mut cases: Vec<Case> = Vec::new();

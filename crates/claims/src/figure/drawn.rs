@@ -1,7 +1,7 @@
 //! Figures with the numbers of runs: what is drawn of each line, and of the paper.
 
 use super::{Figure, Line, Panel, Paper, Quoted, of_line};
-use crate::claim::at;
+use crate::claim_file::at;
 use crate::expression::{ColumnUse, Expression, ExpressionError, Reduction, RunValue, What};
 use crate::quantity::Value;
 use crate::runs::DataRuns;

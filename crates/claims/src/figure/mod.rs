@@ -7,7 +7,7 @@ mod tests;
 pub use drawn::{DrawnFigure, Points, PointsOf};
 
 use crate::ClaimError;
-use crate::claim::{at, expression, group, near};
+use crate::claim_file::{at, expression, group, near};
 use crate::expression::{Expression, ExpressionError};
 use serde::Deserialize;
 use toml::Spanned;
