@@ -1,6 +1,5 @@
 //! Certificates, generated or given, and their verification by the other side.
 
-use crate::server::http_certificate::ByProtocol;
 use crate::{ALPN, TransferError};
 use cellcc_units::output::WholeFile;
 use cellcc_units::{Bytes, input};
@@ -9,7 +8,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{ResolvesServerCert, WebPkiClientVerifier};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 use sha2::{Digest, Sha256};
 use std::fmt;
@@ -196,9 +195,9 @@ pub(crate) fn unusable(error: impl fmt::Display) -> TransferError {
     TransferError::Input(format!("the certificate or its key cannot be used: {error}"))
 }
 
-/// TLS for a server. With `client_authorities` a client needs a certificate that one of them signed.
+/// TLS for a server, whose certificates `resolver` chooses. With `client_authorities` a client needs a certificate that one of them signed.
 pub(crate) fn server_crypto(
-    identity: &Identity,
+    resolver: Arc<dyn ResolvesServerCert>,
     client_authorities: Option<&Path>,
     has_http: bool,
 ) -> Result<QuicServerConfig, TransferError> {
@@ -215,7 +214,7 @@ pub(crate) fn server_crypto(
         }
         None => builder.with_no_client_auth(),
     };
-    let mut tls = builder.with_cert_resolver(Arc::new(ByProtocol::new(identity)?));
+    let mut tls = builder.with_cert_resolver(resolver);
     tls.alpn_protocols = vec![ALPN.into()];
     if has_http {
         tls.alpn_protocols.push(cellcc_http3::ALPN.into());

@@ -3,9 +3,8 @@
 
 use crate::flow::Flow;
 use crate::folder::Folder;
-use crate::limits::Lease;
+use crate::limits::{CHARGE_INTERVAL, Lease};
 use crate::server::admission::Place;
-use crate::server::serving::CHARGE_INTERVAL;
 use crate::server::{Shared, closing_time};
 use crate::{ServerSettings, TransferError};
 use cellcc_control::Context;

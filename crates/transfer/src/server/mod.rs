@@ -12,6 +12,7 @@ use crate::folder::Folder;
 use crate::limits::Ledger;
 use crate::server::admission::{Admission, Answer, Client};
 use crate::server::http::Http;
+use crate::server::http_certificate::ByProtocol;
 use crate::server::tickets::TicketStore;
 use crate::session::close;
 use crate::{CloseCode, Fingerprint, Identity, Limits, TransferError, transport};
@@ -128,7 +129,11 @@ impl Server {
     pub fn bind(settings: ServerSettings) -> Result<Self, TransferError> {
         let congestion = http::congestion(&settings)?;
         let authorities = settings.client_authorities.as_deref();
-        let crypto = server_crypto(&settings.identity, authorities, settings.http.is_some())?;
+        let crypto = server_crypto(
+            Arc::new(ByProtocol::new(&settings.identity)?),
+            authorities,
+            settings.http.is_some(),
+        )?;
         let transport = match &settings.http {
             Some(_) => http::transport(&settings, &congestion),
             None => control_transport(),

@@ -2,6 +2,7 @@
 
 use crate::agreement::{Agreed, described};
 use crate::flow::Flow;
+use crate::limits::CHARGE_INTERVAL;
 use crate::protocol::Message;
 use crate::receiving::PeerClock;
 use crate::server::{FLUSH_TIMEOUT, REQUEST_TIMEOUT, SHUTDOWN_GRACE, Shared};
@@ -11,9 +12,6 @@ use noq::Connection;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::time::{MissedTickBehavior, timeout};
-
-/// How often a transfer's bytes and time are charged. A limit is exceeded by at most what the link carries in this time.
-pub(crate) const CHARGE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A transfer whose request was accepted.
 pub(crate) struct Begun {
