@@ -308,7 +308,8 @@ mod tests {
         assert_eq!(verdict(0.4, 0.0), Verdict::NoMore, "the same everywhere");
     }
 
-    /// The excess of 36 conditions that are 0.3 above or below their mean: 2.8 standard errors of 0.05 above the margin.
+    /// Of 36 conditions that are 0.3 above or below their mean: 3.0 standard errors of 0.0507 above the margin, and for Student's t
+    /// of 35 up to 5 % more.
     #[test]
     fn the_least_excess_that_is_found_follows_from_the_number_and_the_spread_of_conditions() {
         let spread = |condition: usize| if condition.is_multiple_of(2) { 0.3 } else { -0.3 };
@@ -317,7 +318,7 @@ mod tests {
         };
         let at = grid.columns.iter().position(|(name, _)| name == "Found from").unwrap();
         let found_from: f64 = grid.rows[1].cells[at].value.parse().unwrap();
-        assert!((0.18..0.21).contains(&found_from), "{found_from}");
+        assert!((0.20..0.215).contains(&found_from), "{found_from}");
         assert_eq!(grid.rows[0].cells[at].value, NONE, "the victim has no excess over its own like");
     }
 

@@ -1,6 +1,6 @@
 //! Names at the points of a panel, in the place of a legend.
 
-use crate::drawing::svg::{Chart, Drawn, LONGEST_NAME, MARKER, TEXT, centred, letters, shortened};
+use crate::drawing::panel::{Chart, Drawn, LONGEST_NAME, MARKER, TEXT, centred, letters, shortened};
 use crate::figure::{Figure, Panel, Shape};
 use plotters::prelude::Text;
 

@@ -2,6 +2,7 @@
 
 mod labels;
 pub(crate) mod markup;
+mod panel;
 #[cfg(feature = "pdf")]
 pub(crate) mod pdf;
 #[cfg(feature = "png")]

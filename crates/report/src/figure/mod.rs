@@ -13,7 +13,6 @@ pub use style::Style;
 pub(crate) use style::{DASHES, markers, styles};
 
 use crate::drawing::markup::escape;
-use crate::drawing::svg;
 use serde::Serialize;
 
 /// Panels over a common key.
@@ -173,17 +172,6 @@ impl Key {
 }
 
 impl Figure {
-    /// An SVG document as wide as a column of a paper, or as a page where panels stand side by side. The same figure gives the
-    /// same bytes.
-    pub fn svg(&self) -> String {
-        self.svg_on(&Paper::default())
-    }
-
-    /// The same for a paper of which size and letters are given.
-    pub fn svg_on(&self, paper: &Paper) -> String {
-        svg::document(self, paper)
-    }
-
     /// An HTML `figure` with the drawing, the title and the notes in it, which loads nothing.
     pub fn html(&self) -> String {
         let words = std::iter::once(&self.title).chain(&self.notes).filter(|text| !text.is_empty());
