@@ -77,3 +77,12 @@ impl Folder {
         self.curves_folder().join(format!("{id}.csv"))
     }
 }
+
+/// Refuses a symbolic link: what is written through it would land where nobody expects it.
+pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
+    if path.is_symlink() {
+        let problem = "it is a symbolic link, and results are not written through one; remove it";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+    }
+    Ok(())
+}

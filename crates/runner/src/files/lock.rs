@@ -2,7 +2,7 @@
 
 use crate::RunnerError;
 use crate::error::bounded;
-use crate::files::output::refuse_link;
+use crate::files::folder::refuse_link;
 use std::env;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};

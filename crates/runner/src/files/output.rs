@@ -2,7 +2,7 @@
 //! or as it was.
 
 use crate::RunnerError;
-use crate::files::folder::Folder;
+use crate::files::folder::{Folder, refuse_link};
 use crate::files::lock::Lock;
 use cellcc_experiment::RunId;
 use cellcc_units::output::{self, WholeFile};
@@ -126,15 +126,6 @@ fn create_folder(path: &Path) -> Result<(), RunnerError> {
     refuse_link(path)
         .and_then(|()| fs::create_dir_all(path))
         .map_err(|source| RunnerError::Write { path: path.into(), source })
-}
-
-/// Refuses a symbolic link: what is written through it would land where nobody expects it.
-pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
-    if path.is_symlink() {
-        let problem = "it is a symbolic link, and results are not written through one; remove it";
-        return Err(io::Error::new(ErrorKind::AlreadyExists, problem));
-    }
-    Ok(())
 }
 
 /// Has `fill` write a file of the folder, whole or not at all.
