@@ -1,4 +1,4 @@
-"""Congestion control for cellular networks: compare schemes over links, in the simulator.
+"""Congestion control for cellular networks: compare schemes over links.
 
     import cellcc
     result = cellcc.compare(["cubic", "reminis"], ["3g", "lte-drive"], rtt="20ms")
@@ -7,8 +7,8 @@
 
 from ._cellcc import Ack, InputError, Loss, Policy, RunError, Table
 from ._cellcc import VERSION as __version__
-from .checks import check
-from .comparison import Interrupted, compare, read
+from .checks import check, reproduce
+from .comparison import Interrupted, compare, explain, read
 from .links import Trace, trace
 from .result import Result, Run, series
 from .scheme import Context, Limits, Scheme, register, schemes
@@ -30,8 +30,10 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "explain",
     "read",
     "register",
+    "reproduce",
     "schemes",
     "series",
     "trace",

@@ -15,11 +15,14 @@ __all__ = [
     "Trace",
     "check",
     "compare",
+    "conditions",
     "expand",
+    "explain_links",
     "merge",
     "read",
     "read_kept",
     "register",
+    "reproduce",
     "schemes",
     "seconds",
     "write_file",
@@ -70,6 +73,7 @@ def check(
     subject: str,
     suites_named: list[str],
     cases_named: list[str],
+    drivers: list[str],
     *,
     jobs: int | None = None,
     progress: Callable[[float, int, int], Any] | None = None,
@@ -85,6 +89,18 @@ def compare(
     shard: str | None = None,
     progress: Callable[[float, int, int], Any] | None = None,
 ) -> tuple[Runs, bool, int, int]: ...
+def conditions() -> list[tuple[str, str]]: ...
+def explain_links(links: list[str], rtt: str, duration: str, access: str | None = None) -> str: ...
+def reproduce(
+    claims: list[str],
+    repository: str,
+    scale: str,
+    *,
+    jobs: int | None = None,
+    out: str | None = None,
+    existing: str = "refuse",
+    progress: Callable[[float, int, int], Any] | None = None,
+) -> tuple[str, list[str]]: ...
 def read(folder: str) -> Runs: ...
 
 @final

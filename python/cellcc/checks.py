@@ -1,11 +1,12 @@
-"""`check`: what `cellcc check` does, for Python."""
+"""`check` and `reproduce`: verdicts on a controller, and on what papers claim."""
 
 import json
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from . import _cellcc
-from .comparison import Progress
+from .comparison import Progress, drivers
 from .progress import progress_bar
 
 
@@ -14,19 +15,60 @@ def check(
     *,
     suites: str | Sequence[str] = (),
     cases: str | Sequence[str] = (),
+    driver: str | Sequence[str] = (),
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Runs the cases of conformance on a scheme, one in Python too, in the simulator.
+    """Runs the cases of conformance on a scheme, one in Python too; on one of noq's own, `noq:NAME`; or on the kernel's, `kernel:NAME`.
 
-    Gives a row for each condition, as `cellcc check --format json` prints it: `case`, `condition`, `ruling` ("pass", "fail",
-    "skip", "error"), `value`, `bound`, `source`, `why`, `record`.
+    `driver` names what runs them, by default the simulator. Gives a row for each condition, as `cellcc check --format json` prints
+    it: `case`, `condition`, `ruling` ("pass", "fail", "skip", "error"), `value`, `bound`, `source`, `why`, `record`.
 
-    Raises `InputError` for a scheme, suite or case that is not there.
+    Raises `InputError` for a subject, suite, case or driver that is not there.
     """
     with progress_bar(progress) as shown:
-        found = _cellcc.check(subject, _listed(suites), _listed(cases), jobs=jobs, progress=shown)
+        found = _cellcc.check(
+            subject, _listed(suites), _listed(cases), drivers(driver) or [], jobs=jobs, progress=shown
+        )
     rows: list[dict[str, Any]] = json.loads(found)
+    return rows
+
+
+def reproduce(
+    claims: str | Sequence[str] = (),
+    *,
+    repository: str | os.PathLike[str] = ".",
+    scale: Literal["smaller", "paper"] = "paper",
+    out: str | os.PathLike[str] | None = None,
+    existing: Literal["refuse", "resume", "replace"] = "refuse",
+    jobs: int | None = None,
+    progress: bool | Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Judges what the papers claim by runs of your own, as `cellcc reproduce` does: all of it, or claims by their ids (`"REM-04"`,
+    `"RBBR-1*"`), a paper or a place in one (`"table-2"`).
+
+    `repository` is a clone, whose claims and scenarios are read. CELLCC_TRACES names the folder of the recordings; a claim without its
+    recordings is "untested", and `why` says what is missing. Gives a row a claim, as in `scorecard.json`: `id`, `says`, `reports`,
+    `values`, `interval`, `verdict` ("hit", "partly", "miss", "untested"), `before`. With `out`, the folder has the runs, `scorecard.json`
+    and `claims.html`.
+
+    Raises `InputError` for what is not there, and `RunError` where runs failed; `result` of it has the rows.
+    """
+    with progress_bar(progress) as shown:
+        card, failures = _cellcc.reproduce(
+            _listed(claims),
+            os.fspath(repository),
+            scale,
+            jobs=jobs,
+            out=None if out is None else os.fspath(out),
+            existing=existing,
+            progress=shown,
+        )
+    rows: list[dict[str, Any]] = json.loads(card)["claims"]
+    if failures:
+        error = _cellcc.RunError("; ".join(failures))
+        error.result = rows
+        raise error
     return rows
 
 

@@ -1,6 +1,7 @@
-"""`compare` and `read`: what `cellcc compare` does, for Python."""
+"""`compare`, `read` and `explain`: what the commands of these names do, for Python."""
 
 import datetime
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
@@ -29,25 +30,47 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Conditions(TypedDict, total=False):
-    """The keyword arguments of `compare` that are conditions of the runs."""
+    """The keyword arguments of `compare` that are conditions of the runs: the flags of `cellcc compare`, and four tables of a Scenario
+    file. A test holds the names against the table of conditions."""
 
-    rtt: Time | None
-    queue: str | None
-    loss: str | None
-    jitter: Time | None
-    extra_delay: str | None
-    extra_loss: str | None
+    title: str | None
     seeds: int | str | Iterable[int] | None
     offset: Literal["fixed", "random"] | None
+    baseline: str | None
+    harm: str | None
+    driver: str | Sequence[str] | None
     duration: Time | None
     warm_up: Time | None
+    rtt: Time | None
+    queue: str | None
+    policer: str | None
+    loss: str | None
+    extra_delay: str | None
+    extra_loss: str | None
+    burst_loss: str | None
+    jitter: Time | None
+    access: str | None
+    harq: str | None
+    reverse_rate: str | None
+    reverse_queue: str | None
+    reverse_loss: str | None
+    reverse_burst_loss: str | None
+    reverse_access: str | None
+    reverse_harq: str | None
+    cell: Mapping[str, Any] | None
     background: str | None
-    baseline: str | None
-    title: str | None
+    mss: str | None
+    header: str | None
+    ack_every: int | None
+    max_ack_delay: Time | None
+    acks: str | None
+    offload: str | None
+    recovery: str | None
+    like_linux: bool | None
+    series_bin: Time | None
     path: Mapping[str, Any] | None
     endpoint: Mapping[str, Any] | None
     netassist: Mapping[str, Any] | None
-    cell: Mapping[str, Any] | None
     vary: Mapping[str, Sequence[Any]] | None
 
 
@@ -56,32 +79,15 @@ def compare(
     traces: Link | Sequence[Link] | None = None,
     *,
     scenario: str | os.PathLike[str] | None = None,
-    rtt: Time | None = None,
-    queue: str | None = None,
-    loss: str | None = None,
-    jitter: Time | None = None,
-    extra_delay: str | None = None,
-    extra_loss: str | None = None,
-    seeds: int | str | Iterable[int] | None = None,
-    offset: Literal["fixed", "random"] | None = None,
-    duration: Time | None = None,
-    warm_up: Time | None = None,
-    background: str | None = None,
-    baseline: str | None = None,
-    title: str | None = None,
-    path: Mapping[str, Any] | None = None,
-    endpoint: Mapping[str, Any] | None = None,
-    netassist: Mapping[str, Any] | None = None,
-    cell: Mapping[str, Any] | None = None,
-    vary: Mapping[str, Sequence[Any]] | None = None,
     jobs: int | None = None,
     series: Literal["off", "sampled", "full"] = "sampled",
     out: str | os.PathLike[str] | None = None,
     existing: Literal["refuse", "resume", "replace"] = "refuse",
     shard: str | None = None,
     progress: bool | Progress | None = None,
+    **conditions: Unpack[Conditions],
 ) -> Result:
-    """Runs schemes over links in the simulator.
+    """Runs schemes over links: in the simulator, or by the drivers that `driver` names (`"sim,quic-virtual,quic,kernel"`).
 
     Without any argument, the quick start; with `scenario`, what that file says. Every other argument has the last word,
     and means what the flag or the key of the same name does in `cellcc compare` and in a Scenario file: `path`, `endpoint`,
@@ -92,14 +98,13 @@ def compare(
     `existing` says what is to become of results there. `progress` shows a bar (by default in notebooks and terminals), or
     is called itself.
 
+    `quic` and `kernel` run in real time through the emulator: as root, or in a process that has a single thread, which then is in a user
+    namespace. With `harm`, the scheme that is a victim, the report has what each scheme does to it.
+
     Raises `InputError` for what cannot be had, `RunError` where runs failed, and `Interrupted` after Ctrl-C; `result` of
     the last two holds the finished runs.
     """
-    given = options(
-        schemes, traces, rtt=rtt, queue=queue, loss=loss, jitter=jitter, extra_delay=extra_delay, extra_loss=extra_loss,
-        seeds=seeds, offset=offset, duration=duration, warm_up=warm_up, background=background, baseline=baseline, title=title,
-        path=path, endpoint=endpoint, netassist=netassist, cell=cell, vary=vary,
-    )  # fmt: skip
+    given = options(schemes, traces, **conditions)
     with progress_bar(progress) as shown:
         runs, interrupted, finished, planned = _cellcc.compare(
             given,
@@ -122,6 +127,28 @@ def compare(
     return result
 
 
+def explain(
+    what: Result | Link | Sequence[Link],
+    *,
+    rtt: Time = "40ms",
+    duration: Time = "60s",
+    access: str | None = None,
+    against: str | None = None,
+) -> list[dict[str, Any]]:
+    """How much of the queueing delay no sender could avoid, as `cellcc explain --format json` prints it.
+
+    Of results, or of their folder: a row a scheme, see `Result.explain`. Of links: a row a link, the least delay at several uses.
+    """
+    if isinstance(what, Result):
+        return what.explain(against=against)
+    if isinstance(what, (str, os.PathLike)) and os.path.exists(os.path.join(what, "run-info.json")):
+        return read(what).explain(against=against)
+    if against is not None:
+        raise _cellcc.InputError(f"against={against!r}: it is for results or their folder, and {what!r} is neither")
+    rows: list[dict[str, Any]] = json.loads(_cellcc.explain_links(_links(what) or [], _time(rtt), _time(duration), access))
+    return rows
+
+
 def read(folder: str | os.PathLike[str]) -> Result:
     """The results that `compare`, here or on the command line, or `cellcc merge` left in a folder.
 
@@ -141,10 +168,11 @@ def options(
         if name in ("path", "endpoint", "netassist"):
             keys.update({f"{name}.{key}": inner for key, inner in (value or {}).items()})  # type: ignore[attr-defined]
         elif name in Conditions.__annotations__:
-            keys[f"path.{name}" if name in _OF_PATH else name] = value
+            keys[_KEYS.get(name, name)] = value
         else:
             raise TypeError(f"compare() got an unexpected keyword argument {name!r}")
     keys["seeds"] = _seeds(conditions.get("seeds"))
+    keys["drivers"] = drivers(conditions.get("driver"))
     cell, vary = conditions.get("cell"), conditions.get("vary")
     keys["cell"] = None if cell is None else dict(cell)
     keys["vary"] = None if vary is None else {key: _values(values) for key, values in vary.items()}
@@ -152,7 +180,12 @@ def options(
 
 
 _TABLES = {"path", "endpoint", "netassist", "cell", "vary"}
-_OF_PATH = {"rtt", "queue", "loss", "jitter", "extra_delay", "extra_loss"}
+_KEYS = dict(_cellcc.conditions())
+
+
+def drivers(given: str | Sequence[str] | None) -> list[str] | None:
+    """The drivers that `driver` names, as `--driver` takes them: separated by commas, or a list."""
+    return given.split(",") if isinstance(given, str) else None if given is None else list(given)
 
 
 def _listed(given: str | Sequence[str] | None) -> list[str] | None:
@@ -175,6 +208,10 @@ def _text(given: Any, argument: str, wanted: str) -> str:
     except TypeError:
         raise _cellcc.InputError(f"{argument}: {given!r} is not {wanted}") from None
     return text
+
+
+def _time(given: Time) -> str:
+    return given if isinstance(given, str) else f"{given.total_seconds()}s"
 
 
 def _values(given: Any) -> list[Any]:

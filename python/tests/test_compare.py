@@ -65,6 +65,52 @@ def test_on_recorded_traces_every_value_is_that_of_the_command_line(cli, tmp_pat
         assert run.record == {key: written[key] for key in run.record}
 
 
+def test_quic_in_virtual_time_and_harm_are_those_of_the_command_line(cli, tmp_path):
+    for schemes, more in [("newreno,noq:newreno", {"driver": "quic-virtual"}), ("bbr", {"driver": ["sim", "quic-virtual"], "harm": "cubic"})]:
+        out = tmp_path / schemes
+        flags = ["--schemes", schemes, "--traces", "3g", "--duration", "7s", "--out", out, "--quiet"]
+        named = [word for key, value in more.items() for word in (f"--{key}", value if isinstance(value, str) else ",".join(value))]
+        command = cli("compare", *flags, *named)
+        assert command.returncode == 0, command.stderr
+        result = cellcc.compare(schemes.split(","), "3g", duration="7s", **more)
+        lines = [json.loads(line) for line in records(out).splitlines()]
+        assert [run.record for run in result] == [{key: line[key] for key in result[0].record} for line in lines]
+        assert ("Harm to cubic" in str(result)) == ("harm" in more)
+
+
+def test_a_driver_in_real_time_runs_or_says_what_is_missing():
+    try:
+        result = cellcc.compare("cubic", "rate=5Mbit/s", driver="kernel", **SHORT)
+    except cellcc.InputError as error:
+        assert str(error).startswith("--driver kernel: ") and "root" in str(error)
+    else:
+        assert [run.record["driver"] for run in result][1:] == ["kernel"]
+    with pytest.raises(cellcc.InputError, match="--driver nosuch: there are sim, quic-virtual, quic, kernel"):
+        cellcc.compare("cubic", "3g", driver="nosuch")
+
+
+def test_every_flag_of_a_condition_is_a_keyword_argument_that_types_know():
+    flags = dict(cellcc._cellcc.conditions())
+    known = set(cellcc.comparison.Conditions.__annotations__)
+    assert known - {"path", "endpoint", "netassist", "vary"} == set(flags) - {"schemes", "traces"}
+    same = dict(schemes="cubic", traces="3g", duration="1s")
+    one = cellcc.compare(**same, ack_every=2, reverse_loss="1%", like_linux=True)
+    other = cellcc.compare(**same, endpoint={"ack_every": 2}, path={"reverse": {"loss": "1%"}}, like_linux=True)
+    assert one.table["id"] == other.table["id"]
+    with pytest.raises(TypeError, match="speed"):
+        cellcc.compare("cubic", "3g", speed=1)
+
+
+def test_links_results_and_their_folder_are_explained_as_by_the_command_line(cli, tmp_path):
+    rows = cellcc.explain(["3g", "lte-drive"], duration=datetime.timedelta(seconds=10), rtt="30ms")
+    command = cli("explain", "3g", "lte-drive", "--duration", "10s", "--rtt", "30ms", "--format", "json")
+    assert rows == json.loads(command.stdout), command.stderr
+    result = cellcc.compare("cubic", "3g", out=tmp_path, **SHORT)
+    assert cellcc.explain(result) == cellcc.explain(tmp_path) == result.explain()
+    with pytest.raises(cellcc.InputError, match="results or their folder"):
+        cellcc.explain("3g", against="cubic")
+
+
 def test_times_may_be_timedeltas():
     one = cellcc.compare("cubic", "3g", rtt=datetime.timedelta(milliseconds=40), duration=datetime.timedelta(seconds=1))
     other = cellcc.compare("cubic", "3g", rtt="40ms", duration="1s")
