@@ -37,8 +37,10 @@ impl<'de> Visitor<'de> for ByKey {
         let mut metrics = Metrics::default();
         let mut read = [false; METRICS.len()];
         while let Some(key) = map.next_key::<String>()? {
-            let at = METRICS.iter().position(|metric| metric.key == key && KEYS.contains(&metric.key));
-            let at = at.ok_or_else(|| M::Error::unknown_field(&key, KEYS))?;
+            let at = METRICS.iter().position(|metric| metric.key == key);
+            let Some((at, Of::Both { set, .. })) = at.map(|at| (at, METRICS[at].of)) else {
+                return Err(M::Error::unknown_field(&key, KEYS));
+            };
             let metric = &METRICS[at];
             if std::mem::replace(&mut read[at], true) {
                 return Err(M::Error::duplicate_field(metric.key));
@@ -51,17 +53,16 @@ impl<'de> Visitor<'de> for ByKey {
             if value.is_none() && metric.absent == Absent::Never {
                 return Err(M::Error::custom(format!("`{key}` is null")));
             }
-            if let Of::Both { set, .. } = metric.of {
-                set(&mut metrics, value);
-            }
+            set(&mut metrics, value);
         }
-        // A Record of an earlier version may lack a key that may be absent.
+        // A Record of an earlier version may lack what may be absent.
         for (metric, _) in METRICS.iter().zip(read).filter(|(_, read)| !read) {
-            if let Of::Both { set, .. } = metric.of {
-                if metric.absent == Absent::Never {
+            match metric.of {
+                Of::Both { .. } if metric.absent == Absent::Never => {
                     return Err(M::Error::missing_field(metric.key));
                 }
-                set(&mut metrics, None);
+                Of::Both { set, .. } => set(&mut metrics, None),
+                Of::Run(_) | Of::Flow(_) => {}
             }
         }
         Ok(metrics)

@@ -32,19 +32,31 @@ pub struct OwnCounters {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnCounter {
     /// The metric's key.
-    pub(crate) metric: &'static str,
+    metric: &'static str,
     /// A time, or a number added up over time.
-    pub(crate) sum: Span,
-    pub(crate) gives: Gives,
+    sum: Span,
+    gives: Gives,
 }
 
-/// What a metric is made of.
+/// How the metric follows from the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gives {
-    /// Seconds: the sum.
+enum Gives {
+    /// The sum in seconds.
     Seconds,
-    /// The mean over time of the number.
-    MeanOverTime,
+    /// The number's mean over time.
+    Mean,
+}
+
+impl OwnCounter {
+    /// A metric in seconds.
+    pub(crate) fn seconds(metric: &'static str, sum: Span) -> Self {
+        Self { metric, sum, gives: Gives::Seconds }
+    }
+
+    /// A metric that is the mean over time of a number, which was added up over time.
+    pub(crate) fn mean(metric: &'static str, sum: Span) -> Self {
+        Self { metric, sum, gives: Gives::Mean }
+    }
 }
 
 impl OwnCounters {
@@ -71,7 +83,7 @@ impl OwnCounters {
         let over = self.until.since(Time::ZERO).as_secs_f64();
         let value = move |OwnCounter { metric, sum, gives }: OwnCounter| match gives {
             Gives::Seconds => (metric, sum.as_secs_f64()),
-            Gives::MeanOverTime => (metric, sum.as_secs_f64() / over),
+            Gives::Mean => (metric, sum.as_secs_f64() / over),
         };
         self.counters.into_iter().flatten().map(value)
     }
@@ -113,5 +125,24 @@ impl QueueMeter {
     pub(crate) fn counters(&self, now: Time, backlog: Bytes) -> QueueCounters {
         let present = self.busy_since.map_or(Span::ZERO, |since| now.since(since));
         QueueCounters { served: self.served, busy: self.busy + present, backlog, ..QueueCounters::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_metrics_are_of_the_time_since_the_earlier_counters() {
+        let counted = |until, starved, base| {
+            let at = |secs| Span::from_secs(secs);
+            let own = [OwnCounter::seconds("starved", at(starved)), OwnCounter::mean("base", at(base))];
+            OwnCounters::new(Time::ZERO + at(until), own)
+        };
+        let metrics = |own: OwnCounters| own.metrics().collect::<Vec<_>>();
+        let late = counted(10, 4, 5);
+        assert_eq!(metrics(late.since(&counted(2, 3, 1))), [("starved", 1.0), ("base", 0.5)]);
+        assert_eq!(metrics(late.since(&OwnCounters::default())), [("starved", 4.0), ("base", 0.5)]);
+        assert_eq!(metrics(OwnCounters::default()), []);
     }
 }

@@ -16,7 +16,7 @@ mod starvation;
 
 use super::text::{Part, Value, part, part_in};
 use super::waiting::Waiting;
-use super::{Backlog, Discipline, Gives, OwnCounter, OwnCounters, QueueCounters, QueuedPacket};
+use super::{Backlog, Discipline, OwnCounter, OwnCounters, QueueCounters, QueuedPacket};
 use crate::capacity::Capacity;
 use crate::packet::{DropReason, Dropped, Packet};
 use crate::share::Loss;
@@ -373,13 +373,11 @@ impl<P: Packet> Waiting<P> for DualQueue<P> {
 
     fn add_counters(&mut self, now: Time, to: &mut QueueCounters) {
         self.update_until(now);
-        let base = OwnCounter { metric: "p_base_mean", sum: self.base_over_time, gives: Gives::MeanOverTime };
-        let starved = OwnCounter {
-            metric: "classic_starvation_s",
-            sum: self.starvation.starved(),
-            gives: Gives::Seconds,
-        };
-        to.own = OwnCounters::new(now, [base, starved]);
+        let own = [
+            OwnCounter::mean("p_base_mean", self.base_over_time),
+            OwnCounter::seconds("classic_starvation_s", self.starvation.starved()),
+        ];
+        to.own = OwnCounters::new(now, own);
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) mod text;
 mod waiting;
 
 pub(crate) use backlog::{Backlog, QueuedPacket};
-pub(crate) use counters::{Gives, OwnCounter, QueueMeter};
+pub(crate) use counters::{OwnCounter, QueueMeter};
 pub use counters::{OwnCounters, QueueCounters};
 pub(crate) use waiting::AqmQueue;
 
