@@ -244,7 +244,7 @@ impl Pair<'_> {
 mod tests {
     use super::*;
     use crate::tables::number::NONE;
-    use cellcc_experiment::{Distribution, FlowRecord, Scenario};
+    use cellcc_experiment::{FlowRecord, Scenario};
     use cellcc_link::{Capacities, Capacity};
     use std::sync::Arc;
 

@@ -35,7 +35,6 @@ struct Learner {
 /// An episode under way. Its first flows are the learners', in their order.
 struct Episode {
     run: Run<Ends>,
-    kind: AgentKind,
     learners: Vec<Learner>,
     capacity: Arc<Capacity>,
     rtt: Span,
@@ -260,7 +259,7 @@ impl Episodes {
             Learner { mailbox, agent, last: Interval::default() }
         };
         let learners = mailboxes.into_iter().enumerate().map(learner).collect();
-        Ok(Episode { run, kind, learners, capacity, rtt, delivered_packets: 0 })
+        Ok(Episode { run, learners, capacity, rtt, delivered_packets: 0 })
     }
 }
 
