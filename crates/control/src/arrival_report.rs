@@ -1,49 +1,10 @@
-//! When each packet arrived: the report, and the receiver-side component that makes it. Schemes for media decide by these
+//! When each packet arrived: the receiver-side component that makes the [`ArrivalReport`]. Schemes for media decide by these
 //! times, which acknowledgements do not have.
 
-use crate::contract::Ecn;
+use crate::message::{ArrivalReport, ReportedPacket};
 use crate::receiver::{Arrival, ReceiverComponent};
-use cellcc_units::{Bytes, Span, Time};
-use serde::{Deserialize, Serialize};
+use cellcc_units::{Span, Time};
 use std::collections::BTreeMap;
-
-/// When some packets arrived that follow each other by number. On the reverse path it is as long as RFC 8888's message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArrivalReport {
-    /// The number of the first packet.
-    pub begin: u64,
-    /// When the report left, by the receiver's clock.
-    pub sent_at: Time,
-    /// From `begin` on, one for each number; none for a packet that has not arrived.
-    pub packets: Vec<Option<ReportedPacket>>,
-}
-
-/// A packet that has arrived, in an [`ArrivalReport`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReportedPacket {
-    /// When, by the receiver's clock and in the report's unit.
-    pub arrived_at: Time,
-    /// The codepoint that it arrived with.
-    pub ecn: Ecn,
-}
-
-impl ArrivalReport {
-    /// Stands in an event that serde has read, which borrows its report.
-    pub(crate) fn none() -> &'static Self {
-        static NONE: ArrivalReport = ArrivalReport { begin: 0, sent_at: Time::ZERO, packets: Vec::new() };
-        &NONE
-    }
-
-    /// What it adds to the packet that carries it: RFC 8888, section 3.1, with one sender, whole words of 32 bits.
-    pub fn bytes(&self) -> Bytes {
-        Bytes::new(20 + (2 * self.packets.len() as u64).next_multiple_of(4))
-    }
-
-    /// The packets that have arrived, with their numbers.
-    pub fn arrived(&self) -> impl Iterator<Item = (u64, ReportedPacket)> + '_ {
-        (self.begin..).zip(&self.packets).filter_map(|(number, packet)| Some((number, (*packet)?)))
-    }
-}
 
 /// When a report leaves, and what is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +92,7 @@ impl ReceiverComponent for ArrivalReporter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_units::{Bytes, Ecn};
 
     const MS: u64 = 1_000_000;
 

@@ -1,9 +1,7 @@
 //! The contract between a congestion control algorithm and whatever drives it.
 
 use crate::Rtt;
-use crate::arrival_report::ArrivalReport;
-use crate::info::SWITCH;
-use crate::message::{Feedback, Signal, Verdict};
+use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -339,4 +337,35 @@ pub trait Observer {
     fn curve(&mut self, _name: &'static str, _x: &'static str, _y: &'static str, _points: &[(f64, f64)]) {}
     /// A remark about the whole run, such as a parameter that had to be changed.
     fn note(&mut self, _text: &str) {}
+}
+
+/// The names of the states of a switch, by number.
+pub(crate) const SWITCH: [&str; 2] = ["off", "on"];
+
+/// A value that a scheme shows to an [`Observer`], for plots and for readers of Records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownValue {
+    /// As in the Record, its unit at the end: `dtt_ms`.
+    pub name: &'static str,
+    /// One line: what it is.
+    pub meaning: &'static str,
+    /// The names of its states, in the order of their numbers; empty: it is a quantity.
+    pub states: &'static [&'static str],
+}
+
+impl ShownValue {
+    /// A quantity.
+    pub const fn number(name: &'static str, meaning: &'static str) -> Self {
+        Self { name, meaning, states: &[] }
+    }
+
+    /// One of these states, which are given to [`Observer::state`] as well.
+    pub const fn state(name: &'static str, meaning: &'static str, states: &'static [&'static str]) -> Self {
+        Self { name, meaning, states }
+    }
+
+    /// What [`Observer::switch`] shows.
+    pub const fn switch(name: &'static str, meaning: &'static str) -> Self {
+        Self::state(name, meaning, &SWITCH)
+    }
 }

@@ -1,9 +1,8 @@
 //! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
 //! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
-use crate::arrival_report::ArrivalReport;
 use crate::contract::{Ack, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
-use crate::message::{Feedback, Signal, Verdict};
+use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Span, Time};

@@ -1,6 +1,6 @@
 //! The entry of a scheme in the registry: its name, its parameters, its presets, and how it is built.
 
-use crate::contract::{Context, Controller};
+use crate::contract::{Context, Controller, ShownValue};
 use crate::parameter::{Arguments, ParameterInfo};
 use crate::receiver::ReceiverComponent;
 use cellcc_assist::AdviceRequest;
@@ -128,37 +128,4 @@ pub(crate) fn assignments(text: &str) -> impl Iterator<Item = (&str, Option<&str
 /// argument can hold a scheme. Empty parts are left out.
 pub fn split_list(text: &str) -> Vec<&str> {
     split_outside_parentheses(text, ',').map(str::trim).filter(|part| !part.is_empty()).collect()
-}
-
-// What the values mean that a scheme shows of its inside.
-
-/// The names of the states of a switch, by number.
-pub(crate) const SWITCH: [&str; 2] = ["off", "on"];
-
-/// A value that a scheme shows to an [`Observer`](crate::Observer), for plots and for readers of Records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShownValue {
-    /// As in the Record, its unit at the end: `dtt_ms`.
-    pub name: &'static str,
-    /// One line: what it is.
-    pub meaning: &'static str,
-    /// The names of its states, in the order of their numbers; empty: it is a quantity.
-    pub states: &'static [&'static str],
-}
-
-impl ShownValue {
-    /// A quantity.
-    pub const fn number(name: &'static str, meaning: &'static str) -> Self {
-        Self { name, meaning, states: &[] }
-    }
-
-    /// One of these states, which are given to [`Observer::state`](crate::Observer::state) as well.
-    pub const fn state(name: &'static str, meaning: &'static str, states: &'static [&'static str]) -> Self {
-        Self { name, meaning, states }
-    }
-
-    /// What [`Observer::switch`](crate::Observer::switch) shows.
-    pub const fn switch(name: &'static str, meaning: &'static str) -> Self {
-        Self::state(name, meaning, &SWITCH)
-    }
 }

@@ -36,19 +36,17 @@ mod receiver;
 mod registry;
 mod rtt;
 
-pub use arrival_report::{ArrivalReport, ArrivalReporter, ReportSchedule, ReportedPacket};
+pub use arrival_report::{ArrivalReporter, ReportSchedule};
 pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use contract::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent,
-    Tag,
+    ShownValue, Tag,
 };
 pub use flow::Flow;
 pub use guard::{Guard, Promise};
-pub use info::{
-    BuildController, BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, ShownValue, split_list,
-};
+pub use info::{BuildController, BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
 pub use kind::{InnerScheme, TimeOrMultiple};
-pub use message::{Feedback, SchemeMessage, Signal, Verdict};
+pub use message::{ArrivalReport, Feedback, ReportedPacket, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};
 pub use pacer::Pacer;
 pub use parameter::{Arguments, Assignment, Parameter, ParameterInfo};

@@ -1,5 +1,6 @@
-//! What the two ends of a scheme send each other: bytes that only the scheme reads.
+//! Messages between the two ends of a scheme: bytes that only the scheme reads, and the report of when packets arrived.
 
+use cellcc_units::{Bytes, Ecn, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::num::NonZeroU8;
@@ -71,6 +72,44 @@ impl<'de, const CAPACITY: usize> Deserialize<'de> for SchemeMessage<CAPACITY> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bytes = Vec::deserialize(deserializer)?;
         Self::new(&bytes).ok_or_else(|| de::Error::custom("a message is empty or too long"))
+    }
+}
+
+/// When some packets arrived that follow each other by number. On the reverse path it is as long as RFC 8888's message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrivalReport {
+    /// The number of the first packet.
+    pub begin: u64,
+    /// When the report left, by the receiver's clock.
+    pub sent_at: Time,
+    /// From `begin` on, one for each number; none for a packet that has not arrived.
+    pub packets: Vec<Option<ReportedPacket>>,
+}
+
+/// A packet that has arrived, in an [`ArrivalReport`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportedPacket {
+    /// When, by the receiver's clock and in the report's unit.
+    pub arrived_at: Time,
+    /// The codepoint that it arrived with.
+    pub ecn: Ecn,
+}
+
+impl ArrivalReport {
+    /// Stands in an event that serde has read, which borrows its report.
+    pub(crate) fn none() -> &'static Self {
+        static NONE: ArrivalReport = ArrivalReport { begin: 0, sent_at: Time::ZERO, packets: Vec::new() };
+        &NONE
+    }
+
+    /// What it adds to the packet that carries it: RFC 8888, section 3.1, with one sender, whole words of 32 bits.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::new(20 + (2 * self.packets.len() as u64).next_multiple_of(4))
+    }
+
+    /// The packets that have arrived, with their numbers.
+    pub fn arrived(&self) -> impl Iterator<Item = (u64, ReportedPacket)> + '_ {
+        (self.begin..).zip(&self.packets).filter_map(|(number, packet)| Some((number, (*packet)?)))
     }
 }
 

@@ -1,8 +1,7 @@
 //! The receiver-side component of a scheme: what it sees, what it sends back, and when acknowledgements may leave.
 
-use crate::arrival_report::ArrivalReport;
 use crate::contract::{Ecn, Observer};
-use crate::message::{Feedback, Signal, Verdict};
+use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
 use cellcc_units::{Bytes, Time};
 
 /// The part of a scheme that runs at the receiver. Pure, like a [`Controller`](crate::Controller).

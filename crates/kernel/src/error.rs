@@ -1,6 +1,6 @@
 //! What can go wrong with the kernel's schemes.
 
-use crate::machine::Refusal;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -138,5 +138,96 @@ impl KernelError {
 
     pub(crate) fn libbpf(action: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Self {
         move |error| Self::System { action: action.into(), source: io::Error::other(error) }
+    }
+}
+
+/// Why a machine cannot run a scheme. The message says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Links of struct_ops or a callback's form came later.
+    #[error("{scheme} needs Linux {needed} or newer, and this is {found}: boot a newer kernel")]
+    OldKernel {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// The oldest kernel that can run it.
+        needed: Release,
+        /// This kernel.
+        found: Release,
+    },
+    /// Nothing tells where the fields of a socket are.
+    #[error(
+        "the kernel does not describe its types: /sys/kernel/btf/vmlinux is missing; use a kernel with CONFIG_DEBUG_INFO_BTF"
+    )]
+    NoTypeInformation,
+    /// The process may not.
+    #[error("loading needs {missing}, which this process does not have: run it as root")]
+    NotPermitted {
+        /// What is missing.
+        missing: Capability,
+    },
+    /// The kernel is built without what a scheme is made of.
+    #[error("{scheme} needs `{function}`, which this kernel does not offer: {remedy}")]
+    NoFunction {
+        /// The scheme's name.
+        scheme: &'static str,
+        /// What is missing.
+        function: &'static str,
+        /// What to do.
+        remedy: String,
+    },
+}
+
+/// A version of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release {
+    /// 6 of 6.4.
+    pub major: u32,
+    /// 4 of 6.4.
+    pub minor: u32,
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Release {
+    /// Of `6.18.44-amd64`.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+        Some(Self { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })
+    }
+}
+
+/// A right that loading needs, by its number in capabilities(7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Capability {
+    /// Programs of the network, their maps and links.
+    Bpf = 39,
+    /// Programs that read the kernel's memory.
+    Perfmon = 38,
+    /// Congestion control, and programs of a control group.
+    NetAdmin = 12,
+}
+
+impl Capability {
+    pub(crate) const ALL: [Self; 3] = [Self::Bpf, Self::Perfmon, Self::NetAdmin];
+    /// CAP_SYS_ADMIN stands for the first two.
+    pub(crate) const SYS_ADMIN: u32 = 21;
+
+    pub(crate) fn is_in(self, set: u64) -> bool {
+        let has = |number: u32| set >> number & 1 == 1;
+        has(self as u32) || (self != Self::NetAdmin && has(Self::SYS_ADMIN))
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bpf => "CAP_BPF",
+            Self::Perfmon => "CAP_PERFMON",
+            Self::NetAdmin => "CAP_NET_ADMIN",
+        })
     }
 }

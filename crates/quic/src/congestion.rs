@@ -3,13 +3,14 @@
 #[cfg(feature = "sockets")]
 use crate::attach::Attached;
 use crate::controller::SchemeController;
+use crate::ecn::is_l4s;
 #[cfg(feature = "sockets")]
 use crate::ecn_socket::Codepoints;
-use crate::packet_size::PacketSize;
+use crate::packet_size::{ANY_FLOW, INITIAL_WINDOW_PACKETS, PacketSize};
 use crate::qlog;
 use crate::sender::Sender;
 use crate::shared_flow::FlowSettings;
-use cellcc_control::{AdviceRoute, Context, Ecn, Scheme, SchemeError};
+use cellcc_control::{AdviceRoute, Context, Scheme, SchemeError};
 use cellcc_units::Bytes;
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{AckFrequencyConfig, TransportConfig};
@@ -17,19 +18,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
-
-/// RFC 9002, section 7.2: ten packets.
-const INITIAL_WINDOW_PACKETS: u64 = 10;
-
-/// Every path carries packets of this size (RFC 9000, section 14).
-const MIN_PACKET: Bytes = Bytes::new(1200);
-
-/// For what does not depend on packet sizes: the codepoint, and whether a component holds acknowledgements back.
-const ANY: Context = Context {
-    packet: MIN_PACKET,
-    initial_window: Bytes::new(MIN_PACKET.get() * INITIAL_WINDOW_PACKETS),
-    seed: 0,
-};
 
 /// Longest acknowledgement delay that peers are asked for: a quarter of the shortest RTT in the papers (20 ms); QUIC's
 /// default of 25 ms is longer than that RTT. A delayed acknowledgement lengthens an RTT sample, and stops a flow whose window
@@ -68,11 +56,6 @@ const OWN_TRANSPORT: &str = "entry for it in this registry (it is a controller o
 const PACKET_SIGNALS: &str =
     "signals on single packets (they travel by themselves, and feedback once enough has arrived)";
 
-/// A scheme of L4S: its packets carry ECT(1).
-pub(crate) fn is_l4s(scheme: &Scheme) -> bool {
-    scheme.build(&ANY).ecn() == Ecn::Ect1
-}
-
 /// What the scheme with its arguments needs and QUIC cannot do, over sockets that map ECN codepoints.
 pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
@@ -90,7 +73,7 @@ pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.info().needs.packet_signals {
         return Some(PACKET_SIGNALS);
     }
-    let holds_acks = scheme.build_receiver(&ANY).is_some_and(|component| component.holds_acks());
+    let holds_acks = scheme.build_receiver(&ANY_FLOW).is_some_and(|component| component.holds_acks());
     holds_acks.then_some("regulated acknowledgements (fairness=acks): nobody holds them back")
 }
 

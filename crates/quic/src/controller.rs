@@ -1,6 +1,5 @@
 //! A scheme as noq's congestion controller: passes noq's reports to the flow that the rest of the program shares.
 
-use crate::handle::SchemeHandle;
 use crate::packet_size::PacketSize;
 use crate::shared_flow::{FlowSettings, SharedFlow};
 use cellcc_control::Event;
@@ -27,9 +26,9 @@ impl SchemeController {
         Self { shared: Arc::new(SharedFlow::new(settings)), acknowledged: Vec::new() }
     }
 
-    /// The handle for code outside of noq.
-    pub(crate) fn handle(self) -> SchemeHandle {
-        SchemeHandle::new(self.shared)
+    /// The flow that it controls.
+    pub(crate) fn into_flow(self) -> Arc<SharedFlow> {
+        self.shared
     }
 }
 

@@ -9,6 +9,8 @@
 //! From then on every datagram leaves with ECT(1), also where noq has given ECN up: the receiver's counts then say what the path does.
 //! A map whose path or peer proves unfit sends Not-ECT: noq gives ECN up as well, and the scheme hears of losses alone.
 
+use crate::packet_size::ANY_FLOW;
+use cellcc_control::{Ecn, Scheme};
 use cellcc_units::Bytes;
 use noq_proto::EcnCodepoint;
 use std::fmt;
@@ -211,4 +213,9 @@ impl Counts {
                 .map(|counter| counter.load(Ordering::Relaxed));
         EcnCounts { ect1, ce, ect0, not_ect, ce_payload: Bytes::new(ce_payload) }
     }
+}
+
+/// A scheme of L4S: its packets carry ECT(1).
+pub(crate) fn is_l4s(scheme: &Scheme) -> bool {
+    scheme.build(&ANY_FLOW).ecn() == Ecn::Ect1
 }

@@ -20,10 +20,6 @@ use std::time::Instant;
 pub struct SchemeHandle(Arc<SharedFlow>);
 
 impl SchemeHandle {
-    pub(crate) fn new(flow: Arc<SharedFlow>) -> Self {
-        Self(flow)
-    }
-
     /// The congestion control of a connection's first path; `None` if it is not one of ours.
     #[cfg(feature = "sockets")]
     pub fn of(connection: &noq::Connection) -> Option<Self> {
@@ -36,7 +32,7 @@ impl SchemeHandle {
     }
 
     pub(crate) fn from_state(state: Box<dyn Controller>) -> Option<Self> {
-        state.into_any().downcast::<SchemeController>().ok().map(|controller| controller.handle())
+        state.into_any().downcast::<SchemeController>().ok().map(|controller| Self(controller.into_flow()))
     }
 
     /// True if both are handles of the same flow. A connection that moves to another path begins a new flow.

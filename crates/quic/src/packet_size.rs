@@ -1,6 +1,19 @@
 //! Sizes of packets on the link and as noq counts them.
 
+use cellcc_control::Context;
 use cellcc_units::{Bytes, Rate};
+
+/// RFC 9002, section 7.2: ten packets.
+pub(crate) const INITIAL_WINDOW_PACKETS: u64 = 10;
+/// Every path carries packets of this size (RFC 9000, section 14).
+const MIN_PACKET: Bytes = Bytes::new(1200);
+
+/// For what does not depend on packet sizes: the codepoint, and whether a component holds acknowledgements back.
+pub(crate) const ANY_FLOW: Context = Context {
+    packet: MIN_PACKET,
+    initial_window: Bytes::new(MIN_PACKET.get() * INITIAL_WINDOW_PACKETS),
+    seed: 0,
+};
 
 /// A full packet: its UDP payload, which noq counts, and the headers before it, which the link carries too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

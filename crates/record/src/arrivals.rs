@@ -1,27 +1,7 @@
 //! The receiver's log of arrivals, and the reports of it.
 
-use crate::wire::{MAX_REPORTED, Report};
+use crate::wire::{Arrival, MAX_REPORTED, Report};
 use cellcc_units::{Span, Time};
-
-/// A packet that arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Arrival {
-    /// Counted by the sender from 0.
-    pub number: u64,
-    /// When it was sent, on the sender's clock.
-    pub sent: Time,
-    /// When it arrived, on the receiver's clock.
-    pub arrived: Time,
-}
-
-impl Arrival {
-    /// The one-way delay in nanoseconds plus the unknown offset between the two clocks: only differences are
-    /// meaningful.
-    pub fn delay(&self) -> i64 {
-        // The difference of two u64 as an i64: right wherever the clocks are less than 292 years apart.
-        self.arrived.as_nanos().wrapping_sub(self.sent.as_nanos()) as i64
-    }
-}
 
 /// How long an arrival waits at most, so that several share a report: 2 % of the queue's lower bound.
 const REPORT_INTERVAL: Span = Span::from_millis(5);

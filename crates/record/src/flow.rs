@@ -1,11 +1,12 @@
 //! One end of a running recording: what it sends and receives, and how many bytes.
 
-use crate::arrivals::{Arrival, Arrivals};
+use crate::arrivals::Arrivals;
 use crate::error::RecordError;
 use crate::peer_log::PeerLog;
 use crate::recording::Times;
 use crate::socket::Socket;
 use crate::window::Saturator;
+use crate::wire::Arrival;
 use crate::wire::{Directions, Message, PROBE_HEADER, Probe, Report, Request};
 use cellcc_units::{Bytes, Span, Time};
 use std::net::SocketAddr;

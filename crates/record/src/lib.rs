@@ -39,12 +39,13 @@ mod window;
 pub mod wire;
 
 pub use agreement::{Agreement, compare_traces, opportunity_times};
-pub use arrivals::{Arrival, Arrivals};
+pub use arrivals::Arrivals;
 pub use client::{Ended, Progress, RecordSettings, Recorded, record};
 pub use error::RecordError;
 pub use recording::{Recording, Summary};
 pub use server::{ServeSettings, ServerEvent, serve};
 pub use window::{QueueDelay, Saturator};
+pub use wire::Arrival;
 pub use wire::{Directions, Request};
 
 /// The UDP port of the far end where none is named. Not registered with IANA.

@@ -1,6 +1,6 @@
 //! Reassembles the peer's arrival reports; lost ones are requested again at the end.
 
-use crate::arrivals::Arrival;
+use crate::wire::Arrival;
 use crate::wire::Report;
 
 #[derive(Debug, Default)]

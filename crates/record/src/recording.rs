@@ -1,6 +1,6 @@
 //! What the arrivals tell about the link: a trace, and how far to trust it.
 
-use crate::arrivals::Arrival;
+use crate::wire::Arrival;
 use crate::wire::Report;
 use cellcc_link::Capacity;
 use cellcc_units::{Bytes, Rate, Span, Time};

@@ -1,9 +1,10 @@
 //! The recorder over emulated links, in virtual time.
 
 use super::{compare_traces, opportunity_times};
-use crate::arrivals::{Arrival, Arrivals};
+use crate::arrivals::Arrivals;
 use crate::recording::{Recording, Sources, Times};
 use crate::window::{QueueDelay, Saturator};
+use crate::wire::Arrival;
 use crate::wire::Report;
 use cellcc_link::{Capacity, Jitter, Link, LinkConfig, Packet, Poll, ShareOverTime, synthetic, trace};
 use cellcc_units::{Bytes, Ratio, Span, Time};

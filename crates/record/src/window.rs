@@ -1,6 +1,6 @@
 //! The sender's window: enough packets in flight to keep a queue at the bottleneck.
 
-use crate::arrivals::Arrival;
+use crate::wire::Arrival;
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::str::FromStr;

@@ -17,7 +17,6 @@
 #[cfg(test)]
 mod tests;
 
-use crate::arrivals::Arrival;
 use crate::window::QueueDelay;
 use cellcc_units::{Bytes, Span, Time};
 
@@ -89,6 +88,26 @@ pub struct Probe {
     pub sent: Time,
     /// The sender's last RTT in microseconds; 0 where it has none yet.
     pub rtt_micros: u32,
+}
+
+/// A packet that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Counted by the sender from 0.
+    pub number: u64,
+    /// When it was sent, on the sender's clock.
+    pub sent: Time,
+    /// When it arrived, on the receiver's clock.
+    pub arrived: Time,
+}
+
+impl Arrival {
+    /// The one-way delay in nanoseconds plus the unknown offset between the two clocks: only differences are
+    /// meaningful.
+    pub fn delay(&self) -> i64 {
+        // The difference of two u64 as an i64: right wherever the clocks are less than 292 years apart.
+        self.arrived.as_nanos().wrapping_sub(self.sent.as_nanos()) as i64
+    }
 }
 
 /// Packets that arrived.

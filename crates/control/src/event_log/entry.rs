@@ -2,9 +2,8 @@
 //! order of their fields: a change of them is another version of the format.
 
 use super::file::Malformed;
-use crate::arrival_report::ArrivalReport;
 use crate::contract::{Ack, Controller, Ecn, Event, Limits, Loss, Packet, Sent, Tag};
-use crate::message::{Feedback, Verdict};
+use crate::message::{ArrivalReport, Feedback, Verdict};
 use crate::rtt::Rtt;
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Time};

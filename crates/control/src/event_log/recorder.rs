@@ -2,9 +2,8 @@
 
 use super::entry::{Call, Driven, Entry, Received, VOCABULARY};
 use super::file::{Header, Writer};
-use crate::arrival_report::ArrivalReport;
 use crate::contract::{Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Sent, Tag};
-use crate::message::{Feedback, Verdict};
+use crate::message::{ArrivalReport, Feedback, Verdict};
 use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Time};
 use std::fmt;

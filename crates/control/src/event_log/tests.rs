@@ -2,10 +2,10 @@
 
 use super::entry::Received;
 use super::*;
-use crate::arrival_report::{ArrivalReport, ReportedPacket};
 use crate::contract::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent,
 };
+use crate::message::{ArrivalReport, ReportedPacket};
 use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
 use cellcc_assist::{Advice, AdviceClass, MinRttParts};

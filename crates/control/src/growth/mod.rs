@@ -5,8 +5,8 @@ mod cubic;
 mod hystart;
 mod new_reno;
 
+use crate::contract::ShownValue;
 use crate::contract::{Ack, Event, Loss, Observer};
-use crate::info::ShownValue;
 use cellcc_units::{Bytes, Time};
 
 pub use cubic::{Cubic, CubicVariant};

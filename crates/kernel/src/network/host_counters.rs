@@ -1,8 +1,8 @@
 //! What passes an interface of this host towards users, and the round-trip times of their TCP, counted in the kernel.
 
-use crate::error::KernelError;
+use crate::error::{KernelError, Refusal};
 use crate::libbpf_log::logged;
-use crate::machine::{Machine, Refusal};
+use crate::machine::Machine;
 use crate::pins::advising::key;
 use crate::sys;
 use bytemuck::{Pod, Zeroable, pod_read_unaligned};

@@ -4,8 +4,7 @@
 mod layouts;
 mod notation;
 
-use crate::error::KernelError;
-use crate::machine::Release;
+use crate::error::{KernelError, Release};
 use cellcc_control::Assignment;
 use cellcc_fixed::assisted::Advice as AdviceValue;
 use cellcc_schemes::IN_KERNEL;

@@ -1,11 +1,13 @@
 //! The configuration file.
 
 use super::mec::Plmn;
-use super::nats::NatsConfig;
+use super::nats::{NatsConfig, SecretError};
 use crate::address::{address, optional};
 use crate::http_get::HttpUrl;
-use crate::identity::User;
+use crate::identity::{Ambiguous, Identities, User};
 use crate::source::SourceConfig;
+use crate::transport::{BrokerClients, Permissions, UnknownName, permissions};
+use cellcc_netassist_client::{CertificateError, Credentials, Role};
 use cellcc_units::{Bytes, Span, input};
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -153,6 +155,45 @@ impl Config {
                 place(file);
             }
         }
+    }
+}
+
+// The permissions that the broker of a configuration needs.
+
+/// Why there are no permissions.
+#[derive(Debug, Error)]
+pub enum PermissionsError {
+    /// The configuration does not name a broker.
+    #[error(
+        "the configuration has no table [nats], so no broker needs permissions: docs/how-to/netassist-nats.md"
+    )]
+    NoBroker,
+    /// The service's certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The users' keys.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The users.
+    #[error("the users of the configuration: {0}")]
+    Users(#[from] Ambiguous),
+    /// The servers and operators.
+    #[error("[nats]: {0}")]
+    Name(#[from] UnknownName),
+}
+
+impl Config {
+    /// The permissions that the broker needs.
+    ///
+    /// # Errors
+    /// No broker, no certificate, no secret, or a name of nobody.
+    pub fn permissions(&self) -> Result<Permissions, PermissionsError> {
+        let nats = self.nats.as_ref().ok_or(PermissionsError::NoBroker)?;
+        let service = Credentials::load(&self.credentials, Role::Service)?;
+        let identities = Identities::new(self.users.clone(), &nats.secret()?)?;
+        let NatsConfig { servers, operators, leaf_brokers, .. } = nats;
+        let clients = BrokerClients { servers, operators, leaf_brokers };
+        Ok(permissions(service.name(), &nats.site, &identities, clients)?)
     }
 }
 

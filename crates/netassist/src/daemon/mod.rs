@@ -17,8 +17,8 @@ mod run;
 mod test_edge;
 
 pub use crate::http_get::HttpUrl;
-pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom};
+pub use config::{CellConfig, Config, ConfigError, CoreConfig, LiveFlowsFrom, PermissionsError};
 pub use error::DaemonError;
 pub use mec::Plmn;
-pub use nats::{NatsConfig, PermissionsError, SecretError};
+pub use nats::{NatsConfig, SecretError};
 pub use run::Daemon;

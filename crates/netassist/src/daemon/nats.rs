@@ -1,14 +1,10 @@
 //! A NATS broker in the configuration, and what follows from it.
 
-use super::config::Config;
-use crate::identity::{Ambiguous, Identities};
-use crate::transport::{
-    BrokerClients, KnownServer, Permissions, PublisherSettings, UnknownName, permissions,
-};
+use crate::transport::{KnownServer, PublisherSettings, UnknownName};
 use crate::write_once::write_secret_once;
 use cellcc_netassist_client::certificates::provider;
 use cellcc_netassist_client::nats::{CellName, SubjectToken};
-use cellcc_netassist_client::{BrokerUrl, CertificateError, Credentials, PeerName, Role};
+use cellcc_netassist_client::{BrokerUrl, Credentials, PeerName, Role};
 use cellcc_units::{Bytes, input};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -116,45 +112,6 @@ fn secret_in(digits: &str) -> Option<[u8; 32]> {
         *byte = u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()?;
     }
     Some(secret)
-}
-
-// The permissions that the broker of a configuration needs.
-
-/// Why there are no permissions.
-#[derive(Debug, Error)]
-pub enum PermissionsError {
-    /// The configuration does not name a broker.
-    #[error(
-        "the configuration has no table [nats], so no broker needs permissions: docs/how-to/netassist-nats.md"
-    )]
-    NoBroker,
-    /// The service's certificate.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// The users' keys.
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// The users.
-    #[error("the users of the configuration: {0}")]
-    Users(#[from] Ambiguous),
-    /// The servers and operators.
-    #[error("[nats]: {0}")]
-    Name(#[from] UnknownName),
-}
-
-impl Config {
-    /// The permissions that the broker needs.
-    ///
-    /// # Errors
-    /// No broker, no certificate, no secret, or a name of nobody.
-    pub fn permissions(&self) -> Result<Permissions, PermissionsError> {
-        let nats = self.nats.as_ref().ok_or(PermissionsError::NoBroker)?;
-        let service = Credentials::load(&self.credentials, Role::Service)?;
-        let identities = Identities::new(self.users.clone(), &nats.secret()?)?;
-        let NatsConfig { servers, operators, leaf_brokers, .. } = nats;
-        let clients = BrokerClients { servers, operators, leaf_brokers };
-        Ok(permissions(service.name(), &nats.site, &identities, clients)?)
-    }
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub use receiver_role::POLL_INTERVAL;
 pub use sender_role::{MAX_OFFERS, PeerComponent};
 pub use totals::Totals;
 
-use crate::congestion::is_l4s;
+use crate::ecn::is_l4s;
 use crate::ecn::{EcnMap, L4s};
 use cellcc_control::{Feedback, ReceiverComponent, Registry, Scheme, Signal, Verdict};
 use cellcc_units::{Bytes, Span, Time};
