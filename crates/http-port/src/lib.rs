@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 /// Of all connections, those of one host: a quarter, so that nobody takes the places of all.
 const SHARE_OF_ONE_HOST: usize = 4;
 /// A handshake, and the headers of a request, take no longer than this. Ours: a hundred round trips of a slow path.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A peer that acknowledges nothing for so long is gone.
 #[cfg(target_os = "linux")]
 const USER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -43,7 +43,7 @@ pub struct Bounds {
 impl Bounds {
     /// So many connections, and ten seconds.
     pub const fn of(connections: usize) -> Self {
-        Self { connections, patience: PATIENCE }
+        Self { connections, patience: HANDSHAKE_TIMEOUT }
     }
 }
 

@@ -22,7 +22,7 @@ const SMALL_BYTES: u32 = 1 << 16;
 /// Pieces of a connection that are read with all of [`PIECE_BYTES`], which costs a server a seventh less.
 pub(crate) const LARGE_PIECES: usize = 8;
 /// A client may be this late with its header, and with its end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long clients may remember the port.
 const ALT_SVC_SECONDS: u32 = 3600;
 
@@ -32,7 +32,9 @@ pub(crate) async fn answer(
     (connection, session, large): (Connection, Arc<Semaphore>, Arc<Semaphore>),
     site: Arc<Site>,
 ) -> u64 {
-    let Ok(Ok((request, mut stream))) = timeout(PATIENCE, request.resolve_request()).await else { return 0 };
+    let Ok(Ok((request, mut stream))) = timeout(CLIENT_TIMEOUT, request.resolve_request()).await else {
+        return 0;
+    };
     if let Some(frames) = Frames::parse(&request).filter(|_| Frames::is_session(&request))
         && let Ok(_only_one) = session.try_acquire()
     {
@@ -56,7 +58,7 @@ pub(crate) async fn answer(
     };
     if sent.is_ok() {
         let _ = stream.finish().await;
-        let _ = timeout(PATIENCE, read_to_end(&mut stream)).await;
+        let _ = timeout(CLIENT_TIMEOUT, read_to_end(&mut stream)).await;
     }
     sent.unwrap_or_else(|sent| sent)
 }

@@ -21,7 +21,7 @@ const CONNECTIONS: usize = 100_000;
 /// A quarter as much is done before anything is counted, so that the kernel's caches have filled.
 const BEFOREHAND: usize = 4;
 /// The kernel frees sockets, programs and their memory some grace periods later.
-const FREED_WITHIN: Duration = Duration::from_secs(20);
+const FREE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Other programs let the kernel's memory rise and fall by 1.2 MB in a run. The smallest leak that could be is 64 bytes for each
 /// connection, or a page for each of a load's five programs and more: 6.4 or 4 MB.
 const MOST_GROWTH_KB: i64 = 3000;
@@ -112,7 +112,7 @@ fn settled(before: Option<Holdings>) -> Holdings {
     loop {
         sleep(Duration::from_millis(500));
         let now = Holdings::now();
-        if before.is_some_and(|before| !now.exceeds(&before)) || began.elapsed() > FREED_WITHIN {
+        if before.is_some_and(|before| !now.exceeds(&before)) || began.elapsed() > FREE_TIMEOUT {
             return now;
         }
     }

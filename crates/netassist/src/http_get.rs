@@ -18,7 +18,7 @@ use tokio::time::timeout;
 /// The longest answer: ten thousand users of 400 bytes.
 const MAX_BYTES: usize = 4 << 20;
 /// For the whole of it.
-const PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An address of plain HTTP, such as `http://127.0.0.4:9090/pdu-info`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -59,7 +59,7 @@ pub(crate) fn default_interval() -> Span {
 
 /// The body of the answer, or what went wrong.
 pub(crate) async fn get(url: &HttpUrl) -> Result<Bytes, String> {
-    get_within(PATIENCE, url).await
+    get_within(ANSWER_TIMEOUT, url).await
 }
 
 async fn get_within(patience: Duration, url: &HttpUrl) -> Result<Bytes, String> {

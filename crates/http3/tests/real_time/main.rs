@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_millis(300);
 /// Longer than a slow machine takes for a request and the beginning of its answer.
 const LONG_SILENCE: Duration = Duration::from_secs(3);
 /// Ends a hang: longer than anything here takes on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 /// As noq's default.
 const WINDOW: u32 = 1_250_000;
 
@@ -77,9 +77,9 @@ fn asking(method: Method) -> Request<()> {
 async fn a_client_that_asks_for_nothing_is_left_though_it_lets_nobody_open_a_stream() {
     for streams in [0, 3] {
         let (connection, serving) = connected(SILENCE, streams, WINDOW).await;
-        let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
+        let served = timeout(HANG_TIMEOUT, serving).await.unwrap().unwrap();
         assert_eq!(served, Served::default());
-        timeout(PATIENCE, connection.closed()).await.unwrap();
+        timeout(HANG_TIMEOUT, connection.closed()).await.unwrap();
     }
 }
 
@@ -92,7 +92,7 @@ async fn a_client_that_does_not_read_is_left_and_its_answer_is_given_up() {
     let _ = unread.finish().await;
     let answer = unread.recv_response().await.unwrap();
     assert_eq!(answer.headers()["content-length"], "50000000");
-    let Served { requests, bytes } = timeout(PATIENCE, serving).await.unwrap().unwrap();
+    let Served { requests, bytes } = timeout(HANG_TIMEOUT, serving).await.unwrap().unwrap();
     assert_eq!(requests, 1);
     // What its window took, and what waited in noq.
     assert!((1_000_000..30_000_000).contains(&bytes), "{bytes}");
@@ -110,7 +110,7 @@ async fn a_page_that_takes_no_frame_of_its_session_is_left() {
     assert_eq!(session.recv_response().await.unwrap().status(), 200);
     let mut second = sender.send_request(asking).await.unwrap();
     assert_eq!(second.recv_response().await.unwrap().status(), 405, "one at once");
-    let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
+    let served = timeout(HANG_TIMEOUT, serving).await.unwrap().unwrap();
     assert_eq!(served, Served { requests: 2, bytes: 0 });
     connection.closed().await;
 }
@@ -130,7 +130,7 @@ fn resident() -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_answers_that_nobody_reads_keep_few_bytes_of_each() {
     let _alone = ALONE.lock().await;
-    let (connection, serving) = connected(PATIENCE, 3, WINDOW / 20).await;
+    let (connection, serving) = connected(HANG_TIMEOUT, 3, WINDOW / 20).await;
     let mut sender = requests(&connection).await;
     let before = resident();
     let mut unread = Vec::new();
@@ -150,14 +150,14 @@ async fn a_hundred_answers_that_nobody_reads_keep_few_bytes_of_each() {
     assert!(more < 25_000_000, "{more} bytes");
     drop(unread);
     connection.close(0_u32.into(), b"");
-    assert_eq!(timeout(PATIENCE, serving).await.unwrap().unwrap().requests, 100);
+    assert_eq!(timeout(HANG_TIMEOUT, serving).await.unwrap().unwrap().requests, 100);
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_requests_leave_nothing_and_end_the_connection() {
     let _alone = ALONE.lock().await;
-    let (connection, serving) = connected(PATIENCE, 3, WINDOW).await;
+    let (connection, serving) = connected(HANG_TIMEOUT, 3, WINDOW).await;
     let mut sender = requests(&connection).await;
     let before = resident();
     let all = async {
@@ -170,11 +170,11 @@ async fn ten_thousand_requests_leave_nothing_and_end_the_connection() {
         }
         Ok::<_, StreamError>(())
     };
-    timeout(3 * PATIENCE, all).await.expect("none waits for another").unwrap();
+    timeout(3 * HANG_TIMEOUT, all).await.expect("none waits for another").unwrap();
     let more = resident().saturating_sub(before);
     // As `cellcc-measure server-flood`.
     assert!(more < 64_000_000, "{more} bytes");
-    let served = timeout(PATIENCE, serving).await.unwrap().unwrap();
+    let served = timeout(HANG_TIMEOUT, serving).await.unwrap().unwrap();
     assert_eq!(served.requests, 10_000);
     assert!(connection.closed().await.to_string().contains("256"), "H3_NO_ERROR");
 }

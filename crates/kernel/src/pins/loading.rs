@@ -153,13 +153,13 @@ impl Pins {
 }
 
 /// The kernel lets go of a link some time after its pin: a grace period of RCU, tens of milliseconds as a rule.
-const PATIENCE: Duration = Duration::from_secs(10);
+const UNLOAD_TIMEOUT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(2);
 
 fn wait_until_gone(scheme: Scheme) -> Result<(), KernelError> {
     let began = Instant::now();
     while network::available_schemes()?.iter().any(|name| name == scheme.name()) {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > UNLOAD_TIMEOUT {
             return Err(KernelError::StillHeld(scheme.name()));
         }
         sleep(PAUSE);

@@ -234,7 +234,7 @@ fn remove_folder(folder: &Path) -> Result<(), KernelError> {
 // One change of what is loaded at a time: of two that overlap, the one that fails would clear away what the other has pinned.
 
 /// Longer than any change takes: unloading nine schemes waits some tens of milliseconds for each.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LONGEST_CHANGE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The right to change what is pinned in a folder, until it is dropped or the process ends, however it does.
@@ -257,7 +257,7 @@ impl Pins {
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Turn { _lock: lock }),
-                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => sleep(PAUSE),
+                Err(TryLockError::WouldBlock) if began.elapsed() < LONGEST_CHANGE => sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Err(KernelError::Busy(place.to_owned())),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }

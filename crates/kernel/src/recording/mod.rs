@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Bytes of the ring between the kernel and us, a power of two: ten thousand steps.
 const RING_BYTES: u32 = 1 << 22;
 /// How long to wait for the next step before looking whether to stop.
-const PATIENCE: Duration = Duration::from_millis(50);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Bytes in front of a step: which core, and of which socket (`struct socket_name` in record.h).
 pub(crate) const NAME_BYTES: usize = 24;
 
@@ -90,7 +90,7 @@ impl Recorder {
         builder.add(&self.ring, write).map_err(fails())?;
         let ring = builder.build().map_err(fails())?;
         while !is_over() {
-            ring.poll(PATIENCE).map_err(fails())?;
+            ring.poll(STOP_CHECK_INTERVAL).map_err(fails())?;
         }
         // No further step begins; those in the ring are whole.
         self.stop();

@@ -108,13 +108,13 @@ pub(crate) fn transfer(scheme: &str, bytes: usize) -> std::io::Result<String> {
 }
 
 /// Ends a hang: longer than anything here takes on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Waits until this is so.
 pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "within {PATIENCE:?}: {what}");
+        assert!(began.elapsed() < HANG_TIMEOUT, "within {HANG_TIMEOUT:?}: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

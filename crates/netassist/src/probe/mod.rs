@@ -24,7 +24,7 @@ const EXPEDITED_FORWARDING: u32 = 46 << 2;
 /// The minimum is that of this time (BBR's window of the minimum RTT; the specification's for the prober).
 const WINDOW: Span = Span::from_secs(10);
 /// An echo that takes longer is lost. Paths within a country take a hundredth of it.
-const PATIENCE: Span = Span::from_secs(2);
+const ECHO_TIMEOUT: Span = Span::from_secs(2);
 
 /// What an answer has to know.
 type Nonce = [u8; 16];
@@ -71,7 +71,7 @@ struct Echoes {
 impl Echoes {
     fn send(&mut self, now: Time, nonce: Nonce) -> [u8; ECHO_BYTES] {
         let before = self.outstanding.len();
-        self.outstanding.retain(|_, sent_at| now.since(*sent_at) <= PATIENCE);
+        self.outstanding.retain(|_, sent_at| now.since(*sent_at) <= ECHO_TIMEOUT);
         self.lost += (before - self.outstanding.len()) as u64;
         self.outstanding.insert(nonce, now);
         self.sent += 1;

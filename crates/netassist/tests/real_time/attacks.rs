@@ -1,6 +1,6 @@
 //! What the service does not do for those who may not.
 
-use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE, name};
+use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, Heard, Listening, name};
 use cellcc_netassist::Authority;
 use cellcc_netassist_client::protocol::{ALPN, MAX_MESSAGE_BYTES, Request, framed};
 use cellcc_netassist_client::statement::CONSENT;
@@ -244,7 +244,7 @@ async fn a_hundred_thousand_registrations_are_cut_off() {
             break;
         }
     }
-    let end = timeout(PATIENCE, connection.closed()).await.expect("it is cut off");
+    let end = timeout(HANG_TIMEOUT, connection.closed()).await.expect("it is cut off");
     assert!(end.to_string().contains("too many requests"), "{end}");
     reading.await.unwrap();
     let (core, _) = edge.server.counts();

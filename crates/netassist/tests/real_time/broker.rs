@@ -1,6 +1,6 @@
 //! A real nats-server, configured as the guide says.
 
-use crate::support::{Edge, Listening, PATIENCE, name};
+use crate::support::{Edge, HANG_TIMEOUT, Listening, name};
 use cellcc_netassist::{Authority, BrokerClients, KnownServer, PublisherSettings, permissions};
 use cellcc_netassist_client::nats::SubjectToken;
 use cellcc_netassist_client::{BrokerUrl, Credentials, PeerName, Role, ServiceAddress};
@@ -120,7 +120,10 @@ fn run(folder: &Path, port: u16) -> Child {
     let began = std::time::Instant::now();
     while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
         let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
-        assert!(began.elapsed() < PATIENCE && process.try_wait().unwrap().is_none(), "nats-server: {log}");
+        assert!(
+            began.elapsed() < HANG_TIMEOUT && process.try_wait().unwrap().is_none(),
+            "nats-server: {log}"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
     process
@@ -207,7 +210,8 @@ impl Raw {
     /// What the broker says that has this in it.
     pub(crate) async fn is_reported(&mut self, part: &str) -> String {
         loop {
-            let said = tokio::time::timeout(PATIENCE, self.said.recv()).await.expect("it says so").unwrap();
+            let said =
+                tokio::time::timeout(HANG_TIMEOUT, self.said.recv()).await.expect("it says so").unwrap();
             if said.contains(part) {
                 return said;
             }

@@ -2,7 +2,7 @@
 //! more, in a process of its own.
 
 use crate::sources::SETTINGS;
-use crate::support::PATIENCE;
+use crate::support::HANG_TIMEOUT;
 use cellcc_netassist::ServiceClock;
 use cellcc_netassist::source::gnb::{GnbReader, parse};
 use cellcc_netassist::source::{Messages, Plausible, Source, SourceEvent, WebSocketInput};
@@ -100,6 +100,6 @@ async fn pinged() {
     tokio::select! {
         () = given_up => {}
         () = much_is_taken => {}
-        () = sleep(PATIENCE) => panic!("neither; {taken:?} bytes are taken"),
+        () = sleep(HANG_TIMEOUT) => panic!("neither; {taken:?} bytes are taken"),
     }
 }

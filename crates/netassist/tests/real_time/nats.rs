@@ -1,7 +1,7 @@
 //! What a service does through a broker for those who may.
 
 use crate::broker::{Broker, example, free_port, is_there};
-use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE};
+use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, Heard, Listening};
 use cellcc_assist::{AdviceRecord, Arrivals};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
@@ -44,7 +44,7 @@ async fn edge_and_server() -> Option<(Edge, Broker, Listening)> {
 async fn hears_of(edge: &Edge, user: &str, server: &mut Listening) -> AdviceRecord {
     let began = Instant::now();
     loop {
-        assert!(began.elapsed() < PATIENCE, "nothing of {user} was heard");
+        assert!(began.elapsed() < HANG_TIMEOUT, "nothing of {user} was heard");
         edge.measure(user, 12.0);
         tokio::time::sleep(Duration::from_millis(5)).await;
         if let Some(record) = server.so_far().into_iter().find_map(record) {

@@ -1,7 +1,7 @@
 //! What a broker, configured as the guide says, and a service behind it do not do for those who may not.
 
 use crate::broker::{Broker, Raw, folder_of, is_there, tls};
-use crate::support::{ALICE, BOB, Edge, Heard, Listening, PATIENCE, name};
+use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, Heard, Listening, name};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
 use cellcc_netassist_client::statement::CONSENT;
@@ -243,7 +243,7 @@ async fn a_hundred_thousand_registrations_are_cut_off_and_another_client_is_serv
         }
         raw.client.flush().await.unwrap();
     };
-    timeout(PATIENCE, flood).await.expect("cut off");
+    timeout(HANG_TIMEOUT, flood).await.expect("cut off");
     let mut other = broker.client(edge.credentials(Role::Server, "video-2"));
     is_granted(&mut other).await;
     let (core, _) = edge.server.counts();
@@ -275,7 +275,7 @@ async fn a_client_that_wants_its_answers_in_a_thousand_places_does_not_take_thos
 fn connected(edge: &Edge, broker: &Broker) -> impl Read + Write + use<> {
     let folder = folder_of(&edge.authority, &name(Role::Server, "video-1"));
     let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, broker.port)).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
     let mut byte = [0];
     while byte != *b"\n" {
         socket.read_exact(&mut byte).unwrap();

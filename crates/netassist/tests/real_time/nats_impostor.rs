@@ -1,7 +1,7 @@
 //! Who stands in a broker's place, without a certificate or with one: what a client takes of it is bounded.
 
 use crate::broker::folder_of;
-use crate::support::{Edge, Heard, Listening, PATIENCE, name};
+use crate::support::{Edge, HANG_TIMEOUT, Heard, Listening, name};
 use cellcc_netassist::Authority;
 use cellcc_netassist_client::{BrokerUrl, Role, ServiceAddress};
 use std::net::Ipv4Addr;
@@ -20,14 +20,14 @@ async fn impostor() -> (TcpListener, BrokerUrl) {
 }
 
 async fn next(listener: &TcpListener) -> TcpStream {
-    timeout(PATIENCE, listener.accept()).await.expect("it connects").unwrap().0
+    timeout(HANG_TIMEOUT, listener.accept()).await.expect("it connects").unwrap().0
 }
 
 /// How many bytes of this are taken before the connection ends.
 async fn taken(stream: &mut (impl AsyncWrite + Unpin), part: &[u8]) -> usize {
     let mut taken = 0;
     // A gigabyte is no bound.
-    while taken < 1 << 30 && matches!(timeout(PATIENCE, stream.write_all(part)).await, Ok(Ok(()))) {
+    while taken < 1 << 30 && matches!(timeout(HANG_TIMEOUT, stream.write_all(part)).await, Ok(Ok(()))) {
         taken += part.len();
     }
     taken
@@ -122,12 +122,12 @@ async fn a_broker_that_only_pings_has_few_answers() {
     client.is_connected().await;
     let pings = b"PING\r\n".repeat(1000);
     for _ in 0..1000 {
-        timeout(PATIENCE, stream.write_all(&pings)).await.expect("they are read").unwrap();
+        timeout(HANG_TIMEOUT, stream.write_all(&pings)).await.expect("they are read").unwrap();
     }
     stream.flush().await.unwrap();
     stream.get_mut().shutdown().await.unwrap();
     let mut said = Vec::new();
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut said)).await;
+    let _ = timeout(HANG_TIMEOUT, stream.read_to_end(&mut said)).await;
     let pongs = said.windows(6).filter(|bytes| bytes == b"PONG\r\n").count();
     assert!((1..100_000).contains(&pongs), "{pongs} answers to a million pings");
     is_lost(&mut client).await;

@@ -1,7 +1,7 @@
 //! Echoes over real sockets on loopback.
 
 use crate::sources::report;
-use crate::support::{ALICE, Heard, Listening, PATIENCE, in_an_hour, name};
+use crate::support::{ALICE, HANG_TIMEOUT, Heard, Listening, in_an_hour, name};
 use cellcc_assist::AdviceRecord;
 use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, Plmn};
 use cellcc_netassist::probe::{EchoHost, Prober};
@@ -26,7 +26,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
             sleep(Duration::from_millis(2)).await;
         }
     };
-    timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}"));
+    timeout(HANG_TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{what}"));
 }
 
 async fn probe(host: SocketAddr) -> Prober {
@@ -155,7 +155,7 @@ async fn packets_are_marked_for_expedited_forwarding_both_ways() {
         Ok(raw) => raw,
         Err(error) => return cellcc_test_support::skip(format!("no raw socket: {error}; run it as root")),
     };
-    raw.set_read_timeout(Some(PATIENCE)).unwrap();
+    raw.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
     let host = EchoHost::bind(LOCAL.into()).await.unwrap();
     let port = host.address().unwrap().port();
     tokio::spawn(host.run());
@@ -190,6 +190,6 @@ async fn an_echo_host_answers_no_answers_and_nothing_else() {
         socket.send_to(text, address).await.unwrap();
     }
     socket.send_to(b"cellcc?1 sixteen bytes..", address).await.unwrap();
-    let (length, _) = timeout(PATIENCE, socket.recv_from(&mut buffer)).await.unwrap().unwrap();
+    let (length, _) = timeout(HANG_TIMEOUT, socket.recv_from(&mut buffer)).await.unwrap().unwrap();
     assert_eq!(&buffer[..length], b"cellcc!1 sixteen bytes..", "the first answer is to the one request");
 }

@@ -1,6 +1,6 @@
 //! A base station's messages over real sockets.
 
-use crate::support::PATIENCE;
+use crate::support::HANG_TIMEOUT;
 use cellcc_netassist::daemon::HttpUrl;
 use cellcc_netassist::source::HttpPoll;
 use cellcc_netassist::source::gnb::{GnbReader, GnbSettings, UeReport, message};
@@ -37,7 +37,7 @@ pub(crate) fn report(at_ms: u64) -> String {
 }
 
 async fn next(source: &mut impl Source) -> SourceEvent {
-    timeout(PATIENCE, source.next()).await.expect("nothing came").expect("it goes on")
+    timeout(HANG_TIMEOUT, source.next()).await.expect("nothing came").expect("it goes on")
 }
 
 async fn samples(source: &mut impl Source) -> Vec<Sample> {

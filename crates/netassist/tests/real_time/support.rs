@@ -17,7 +17,7 @@ use tokio::time::timeout;
 pub(crate) const ALICE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 2));
 pub(crate) const BOB: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 45, 0, 3));
 /// Ends a hang: longer than anything here takes on a slow machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 /// A source is late after three of its periods: these are so long that no machine makes it late. A record can say up to 65 s.
 const PERIOD: Span = Span::from_secs(20);
 
@@ -112,7 +112,7 @@ impl Edge {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}: {:?}", self.server.counts()));
+        timeout(HANG_TIMEOUT, waiting).await.unwrap_or_else(|_| panic!("{what}: {:?}", self.server.counts()));
     }
 }
 
@@ -152,7 +152,7 @@ impl Listening {
 
     /// The next thing that is heard.
     pub(crate) async fn hears(&mut self) -> Heard {
-        timeout(PATIENCE, self.heard.recv()).await.expect("nothing was heard").expect("the client lives")
+        timeout(HANG_TIMEOUT, self.heard.recv()).await.expect("nothing was heard").expect("the client lives")
     }
 
     /// What is heard next of this kind.

@@ -1,6 +1,6 @@
 //! Prague over sockets that map ECN codepoints, on paths that do to codepoints what networks do.
 
-use crate::support::{PATIENCE, SERVER_NAME, configs};
+use crate::support::{HANG_TIMEOUT, SERVER_NAME, configs};
 use cellcc_quic::ecn::L4s;
 use cellcc_quic::ecn_socket::Codepoints;
 use cellcc_quic::{Congestion, attach_mapping_receiver, attach_receiver};
@@ -121,7 +121,7 @@ async fn prague_over(path: Path, client_maps: bool, is_so: impl Fn(&Seen) -> boo
     };
     tokio::select! {
         () = transfer(&accepted, &connected) => panic!("the connection is lost: {:?}", accepted.close_reason()),
-        waited = tokio::time::timeout(PATIENCE, waiting) => assert!(waited.is_ok(), "{:?}", seen()),
+        waited = tokio::time::timeout(HANG_TIMEOUT, waiting) => assert!(waited.is_ok(), "{:?}", seen()),
     }
     seen()
 }

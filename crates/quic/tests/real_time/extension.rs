@@ -1,7 +1,7 @@
 //! The two ends of a scheme over real connections: they agree, they work, and nothing that a peer does breaks the data.
 
 use crate::support::relay::Bottleneck;
-use crate::support::{self, PATIENCE, Pair, until};
+use crate::support::{self, HANG_TIMEOUT, Pair, until};
 use cellcc_quic::extension::{Body, CONTEXT, Message, PeerComponent};
 use cellcc_quic::{Attached, Congestion, Observed, attach_receiver};
 use cellcc_schemes::{Estimation, RateFeedback, RateSignal};
@@ -48,7 +48,7 @@ async fn transfer(from: &Connection, to: &Connection, is_enough: impl Fn(u64) ->
             () = receive => {}
         }
     };
-    timeout(PATIENCE, both).await.expect("it is enough at some time");
+    timeout(HANG_TIMEOUT, both).await.expect("it is enough at some time");
 }
 
 fn is_a_megabyte(received: u64) -> bool {
@@ -130,11 +130,11 @@ async fn the_applications_own_datagrams_reach_it() {
         pair.server.send_datagram(vec![0, number].into()).unwrap();
     }
     for number in 0..3u8 {
-        let datagram = timeout(PATIENCE, receiver.read_datagram()).await.unwrap();
+        let datagram = timeout(HANG_TIMEOUT, receiver.read_datagram()).await.unwrap();
         assert_eq!(datagram.as_deref(), Some([0, number].as_slice()));
     }
     pair.server.close(0u8.into(), b"");
-    assert_eq!(timeout(PATIENCE, receiver.read_datagram()).await.unwrap(), None);
+    assert_eq!(timeout(HANG_TIMEOUT, receiver.read_datagram()).await.unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +144,7 @@ async fn a_connection_that_everybody_let_go_of_ends_although_it_is_served() {
     until("it is found", || receiver.scheme_here().is_some()).await;
     let Pair { server, client, _endpoints } = pair;
     drop(server);
-    let end = timeout(PATIENCE, client.closed()).await.expect("it ends");
+    let end = timeout(HANG_TIMEOUT, client.closed()).await.expect("it ends");
     assert!(matches!(end, ConnectionError::ApplicationClosed(_)), "closed, and not timed out: {end}");
     assert_eq!(attached.receiver().read_datagram().await, None);
 }

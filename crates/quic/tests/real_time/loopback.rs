@@ -1,6 +1,6 @@
 //! Every scheme carries data between two noq endpoints over loopback.
 
-use crate::support::{self, PATIENCE};
+use crate::support::{self, HANG_TIMEOUT};
 use cellcc_quic::Congestion;
 use cellcc_test_support::{alone, needs_punctuality};
 use noq::TransportConfig;
@@ -21,7 +21,7 @@ async fn every_scheme_carries_data() {
         congestion.install(&mut transport);
         let pair = support::connect(transport, TransportConfig::default()).await;
         let attached = congestion.attach(&pair.server).expect("installed");
-        let received = tokio::time::timeout(PATIENCE, transfer(&pair)).await;
+        let received = tokio::time::timeout(HANG_TIMEOUT, transfer(&pair)).await;
         assert_eq!(received.ok(), Some(TRANSFER_BYTES), "{}", info.name);
         let snapshot = attached.scheme().snapshot();
         assert!(snapshot.packets.acknowledged > 1000, "{}: {snapshot:?}", info.name);
@@ -41,7 +41,7 @@ async fn paced_for(served: Duration) -> Duration {
         tokio::time::sleep(served).await;
         drop(attached);
     };
-    let received = async { tokio::time::timeout(PATIENCE, transfer(&pair)).await };
+    let received = async { tokio::time::timeout(HANG_TIMEOUT, transfer(&pair)).await };
     let (received, ()) = tokio::join!(received, serve);
     assert_eq!(received.ok(), Some(TRANSFER_BYTES), "served for {served:?}");
     began.elapsed()

@@ -1,7 +1,7 @@
 //! An endpoint that receives on a thread of its own.
 
 use crate::support;
-use crate::support::{PATIENCE, SERVER_NAME};
+use crate::support::{HANG_TIMEOUT, SERVER_NAME};
 use cellcc_quic::receive_thread::endpoint;
 use noq::{ClientConfig, ServerConfig, TransportConfig};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -22,7 +22,7 @@ async fn is_free(address: SocketAddr) -> bool {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, freed).await.is_ok()
+    timeout(HANG_TIMEOUT, freed).await.is_ok()
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What networks do to a connection: transfers go on, or end with an error; none hangs.
 
 use crate::support::faults::Faults;
-use crate::support::{self, PATIENCE, Pair};
+use crate::support::{self, HANG_TIMEOUT, Pair};
 use cellcc_quic::{Attached, Congestion};
 use cellcc_test_support::{KINDS, alone};
 use noq::{ConnectionError, TransportConfig};
@@ -62,7 +62,7 @@ impl Transfer {
         self.faults.get().expect("started")
     }
 
-    /// Waits until `bytes` more have arrived, as long as some arrive in each [`PATIENCE`]: how fast a window of two packets
+    /// Waits until `bytes` more have arrived, as long as some arrive in each [`HANG_TIMEOUT`]: how fast a window of two packets
     /// moves depends on the losses, and on what else the machine does.
     async fn carries(&self, what: &str, bytes: u64) {
         let received = || self.received.load(Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Transfer {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             };
-            let goes_on = tokio::time::timeout(PATIENCE, more).await.is_ok();
+            let goes_on = tokio::time::timeout(HANG_TIMEOUT, more).await.is_ok();
             let end = self.pair.server.close_reason();
             assert!(goes_on, "{what}: {} bytes are missing; the connection: {end:?}", goal - before);
         }
@@ -85,7 +85,7 @@ impl Transfer {
 async fn transfers_go_on_while_three_packets_in_ten_are_lost() {
     let _alone = alone();
     for scheme in KINDS {
-        let transfer = Transfer::start(scheme, PATIENCE).await;
+        let transfer = Transfer::start(scheme, HANG_TIMEOUT).await;
         transfer.faults().lose(30);
         transfer.carries(&format!("{scheme}, 30 % loss"), 200_000).await;
         transfer.faults().lose(0);
@@ -98,7 +98,7 @@ async fn transfers_go_on_after_two_seconds_without_a_packet() {
     let _alone = alone();
     let mut transfers = Vec::new();
     for scheme in KINDS {
-        transfers.push((scheme, Transfer::start(scheme, PATIENCE).await));
+        transfers.push((scheme, Transfer::start(scheme, HANG_TIMEOUT).await));
     }
     for (scheme, transfer) in &transfers {
         transfer.carries(&format!("{scheme}, before the outage"), 500_000).await;
@@ -116,7 +116,7 @@ async fn transfers_go_on_after_two_seconds_without_a_packet() {
 async fn transfers_go_on_when_a_nat_gives_the_client_another_port() {
     let _alone = alone();
     for scheme in KINDS {
-        let transfer = Transfer::start(scheme, PATIENCE).await;
+        let transfer = Transfer::start(scheme, HANG_TIMEOUT).await;
         transfer.carries(&format!("{scheme}, at first"), 500_000).await;
         for _ in 0..3 {
             transfer.faults().rebind().await;
@@ -131,7 +131,7 @@ async fn a_path_that_stays_dark_ends_the_connection_with_a_time_out() {
     let transfer = Transfer::start("reminis", Duration::from_secs(5)).await;
     transfer.carries("before", 500_000).await;
     transfer.faults().go_dark(true);
-    let ended = tokio::time::timeout(PATIENCE, async {
+    let ended = tokio::time::timeout(HANG_TIMEOUT, async {
         tokio::join!(transfer.pair.server.closed(), transfer.pair.client.closed())
     });
     let (server, client) = ended.await.expect("no hang");

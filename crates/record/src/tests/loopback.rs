@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// There to end a hang: far longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
 fn request(directions: Directions, max_bytes: Bytes) -> Request {
     let (packet, queue_delay) = (Bytes::new(1500), QueueDelay::DEFAULT);
@@ -39,7 +39,7 @@ fn with_server_of(
     };
     thread::scope(|scope| {
         let server = scope.spawn(|| serve(&settings, &stop, &mut |event| sender.send(event).unwrap()));
-        let Ok(ServerEvent::Listening(address)) = receiver.recv_timeout(PATIENCE) else {
+        let Ok(ServerEvent::Listening(address)) = receiver.recv_timeout(HANG_TIMEOUT) else {
             panic!("it does not listen")
         };
         // A test that fails must not wait for a server that nobody stops.
@@ -89,7 +89,7 @@ fn a_far_end_that_allows_less_than_is_asked_for_is_the_reason_for_the_end() {
 fn bytes_that_were_asked_for_are_the_reason_for_the_end_at_whichever_end_they_are_used_up() {
     with_server(1, |server| {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
         // Six packets, which a far end sends before it knows of any that arrived.
         let request = request(Directions::Down, Bytes::new(10_000));
         let mut buffer = [0; 2000];
@@ -105,7 +105,7 @@ fn bytes_that_were_asked_for_are_the_reason_for_the_end_at_whichever_end_they_ar
         // Reports of nothing: as if every packet were lost.
         let ready = Message::Report(session, wire::Report { first: 0, arrivals: Vec::new() });
         socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + HANG_TIMEOUT;
         let stopped = loop {
             assert!(Instant::now() < deadline, "it does not stop");
             if let Some(Message::Stopped(_, stopped)) = ask(&ready) {
@@ -137,7 +137,7 @@ fn an_interrupted_recording_is_kept() {
 fn an_address_that_proves_nothing_gets_one_short_answer_and_garbage_none() {
     let events = with_server(1, |server| {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(HANG_TIMEOUT)).unwrap();
         let request = request(Directions::Down, Bytes::new(1_000_000));
         let hello = Message::Hello { nonce: 1, cookie: 12345, request }.encode();
         for datagram in [&b"garbage"[..], &[0; 1400], &[], &hello[..hello.len() - 1], &hello] {

@@ -46,7 +46,7 @@ const UNIT: Span = Span::from_micros(250);
 const PACING_GAIN: f64 = 2.5;
 const WINDOW: Span = Span::from_secs(4);
 /// An application that has more to send for so long does not follow the media rate: a dozen frames at 60 frames/s.
-const PATIENCE: Span = Span::from_millis(250);
+const LONGEST_BACKLOG: Span = Span::from_millis(250);
 /// Of the rate by loss (draft, section 6).
 const LOW_LOSS: f64 = 0.02;
 const HIGH_LOSS: f64 = 0.1;
@@ -209,7 +209,7 @@ impl Controller for Gcc {
 
     fn limits(&self) -> Limits {
         let target = self.target();
-        let hungry = self.hungry_since.is_some_and(|since| self.sent_at.since(since) > PATIENCE);
+        let hungry = self.hungry_since.is_some_and(|since| self.sent_at.since(since) > LONGEST_BACKLOG);
         let pacing = if hungry { target } else { target.mul_f64(PACING_GAIN) };
         let window = target.bytes_in(WINDOW).max(self.packet * 10);
         Limits { media_rate: Some(target), ..Limits::paced(window, pacing, self.packet) }

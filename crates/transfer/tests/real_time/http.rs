@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// Ends a hang: longer than anything here takes on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_any_size_arrive_as_they_are_by_any_scheme_without_a_part_at_the_receiver() {
@@ -133,7 +133,7 @@ async fn a_server_that_ends_answers_what_was_asked() {
         body.extend_from_slice(&data.copy_to_bytes(data.remaining()));
     }
     assert!(body == all);
-    let end = timeout(PATIENCE, client.connection.closed()).await.unwrap();
+    let end = timeout(HANG_TIMEOUT, client.connection.closed()).await.unwrap();
     assert!(end.to_string().contains("256"), "H3_NO_ERROR: {end}");
 }
 
@@ -144,7 +144,7 @@ async fn a_client_that_leaves_gives_its_place_back() {
     let mut first = site.connect().await;
     let mut unread = first.begin(Method::GET, "/large", &[]).await;
     unread.recv_response().await.unwrap();
-    let refused = timeout(PATIENCE, site.dial().await.closed()).await;
+    let refused = timeout(HANG_TIMEOUT, site.dial().await.closed()).await;
     assert!(refused.unwrap().to_string().contains("1 data connections at once are the limit"));
     first.connection.close(0u32.into(), b"");
     let kept = async {
@@ -156,7 +156,7 @@ async fn a_client_that_leaves_gives_its_place_back() {
             }
         }
     };
-    let mut second = Client::over(timeout(PATIENCE, kept).await.unwrap()).await;
+    let mut second = Client::over(timeout(HANG_TIMEOUT, kept).await.unwrap()).await;
     assert_eq!(second.get("/none", &[]).await.0.status(), StatusCode::NOT_FOUND);
 }
 

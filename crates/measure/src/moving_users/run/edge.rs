@@ -20,7 +20,7 @@ const BROKER: &str = "tls://localhost:4222";
 /// Debian's is not in an ordinary user's PATH.
 const BROKERS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
 /// Far longer than any of them takes to begin.
-const PATIENCE: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// Connection tracking follows a namespace's flows once a rule asks for it.
 const TRACK_FLOWS: &str =
     "table inet t {\nchain c {\ntype filter hook input priority 0\nct state new accept\n}\n}\n";
@@ -165,7 +165,7 @@ impl Edge {
                 .running
                 .iter_mut()
                 .any(|running| running.process.try_wait().is_ok_and(|status| status.is_some()));
-            if ended || began.elapsed() > PATIENCE {
+            if ended || began.elapsed() > START_TIMEOUT {
                 bail!("{name} does not say `{part}`: {log}");
             }
             std::thread::sleep(Duration::from_millis(20));

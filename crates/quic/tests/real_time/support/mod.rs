@@ -10,7 +10,7 @@ use std::time::Duration;
 
 pub(crate) const SERVER_NAME: &str = "localhost";
 /// Ends a hang: longer than anything here takes on a slow machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(crate) mod faults;
 pub(crate) mod relay;
@@ -29,7 +29,7 @@ pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "within {PATIENCE:?}: {what}");
+    assert!(tokio::time::timeout(HANG_TIMEOUT, waiting).await.is_ok(), "within {HANG_TIMEOUT:?}: {what}");
 }
 
 /// Connects two endpoints of these settings over loopback.

@@ -1,6 +1,6 @@
 //! Clients that want what they should not have, or more than there is.
 
-use super::PATIENCE;
+use super::HANG_TIMEOUT;
 use super::client::Site;
 use h3::error::Code;
 use http::{Method, StatusCode};
@@ -79,7 +79,7 @@ async fn a_long_header_is_refused_and_the_connection_goes_on() {
     let (mut send, mut recv) = client.connection.open_bi().await.unwrap();
     send.write_all(&long_header()).await.unwrap();
     let _ = send.finish();
-    let answer = timeout(PATIENCE, recv.read_to_end(10_000)).await.unwrap().unwrap();
+    let answer = timeout(HANG_TIMEOUT, recv.read_to_end(10_000)).await.unwrap().unwrap();
     assert_eq!(answer[0], HEADERS);
     assert!(answer.windows(4).any(|bytes| bytes == TOO_LARGE), "{answer:02x?}");
     assert_eq!(client.get("/file", &[]).await.1, b"file");
@@ -89,7 +89,7 @@ async fn a_long_header_is_refused_and_the_connection_goes_on() {
 async fn flood(stream: &mut SendStream) -> (Option<VarInt>, usize) {
     let mut taken = 0;
     loop {
-        match timeout(PATIENCE, stream.write(&[0; 4096])).await.expect("it is not left to wait") {
+        match timeout(HANG_TIMEOUT, stream.write(&[0; 4096])).await.expect("it is not left to wait") {
             Ok(length) => taken += length,
             Err(noq::WriteError::Stopped(code)) => return (Some(code), taken),
             Err(_) => return (None, taken),
@@ -123,7 +123,7 @@ async fn a_control_stream_without_an_end_ends_the_connection() {
     control.write_all(&GIGABYTE).await.unwrap();
     let (_, taken) = flood(&mut control).await;
     assert!(taken < 2_000_000, "{taken}");
-    let end = timeout(PATIENCE, connection.closed()).await.unwrap();
+    let end = timeout(HANG_TIMEOUT, connection.closed()).await.unwrap();
     assert!(matches!(end, ConnectionError::ApplicationClosed(_)), "{end}");
 }
 
@@ -133,7 +133,7 @@ async fn streams_that_mean_nothing_are_not_kept() {
     site.write("file", b"file");
     let mut client = site.connect().await;
     for _ in 0..1000 {
-        let mut stream = timeout(PATIENCE, client.connection.open_uni()).await.unwrap().unwrap();
+        let mut stream = timeout(HANG_TIMEOUT, client.connection.open_uni()).await.unwrap().unwrap();
         let _ = stream.write(&[RESERVED; 100]).await;
         let _ = stream.finish();
     }
