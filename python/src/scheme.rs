@@ -58,6 +58,7 @@ impl PythonScheme {
             parameters: parameters.iter().cloned().map(Into::into).collect(),
             presets: Vec::new(),
             shows: Vec::new(),
+            in_linux: &[],
             needs: Needs::NOTHING,
             build: Arc::new(move |arguments, context| {
                 let values = parameters.iter().map(|parameter| (&*parameter.name, arguments.get(parameter)));

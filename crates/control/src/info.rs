@@ -24,6 +24,9 @@ pub struct SchemeInfo {
     pub presets: Vec<Preset>,
     /// What the values mean that its two ends show to an [`Observer`](crate::Observer).
     pub shows: Vec<ShownValue>,
+    /// Settings that it has in the TCP of Linux 6.18, where they are not its defaults: keys and values. A scheme of the kernel's own
+    /// as its module has them (tcp_cubic.c: `hystart` is on unless a module parameter says otherwise); one of cellcc as eBPF leaves them.
+    pub in_linux: &'static [(&'static str, &'static str)],
     /// What it needs besides a path; a driver that cannot give it refuses the scheme by name.
     pub needs: Needs,
     /// Builds the controller.
@@ -81,6 +84,7 @@ impl SchemeInfo {
             parameters: Vec::new(),
             presets: Vec::new(),
             shows: Vec::new(),
+            in_linux: &[],
             needs: Needs { own_transport: true, ..Needs::NOTHING },
             build: Arc::new(|_, _| unreachable!("only its transport's driver runs it")),
         }

@@ -3,7 +3,7 @@
 use crate::figure::{Key, styles};
 use crate::notes::Notes;
 use crate::tables::column::{Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION};
-use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, is_limit, row_name, unlike_settings};
+use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, differing_settings, is_limit, row_name};
 use cellcc_statistics::{Average, Kind, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -263,8 +263,8 @@ impl<'a> Comparison<'a> {
         let noted = notes.sentences(lines, self.traces.len());
         // A driver's settings are the same for all rows that it runs, but for those of the schemes.
         let runs = self.schemes().flat_map(|row| self.runs_of(row));
-        let unlike = unlike_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
-        unlike.into_iter().chain(missing).chain(self.rtts_not_known()).chain(noted).collect()
+        let differing = differing_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
+        differing.into_iter().chain(missing).chain(self.rtts_not_known()).chain(noted).collect()
     }
 
     /// Which rows have a shorter mean RTT than their packets waited, which looks like an error.

@@ -67,6 +67,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![CUBIC.into()],
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs { ecn_counts: true, ..Needs::NOTHING },
         build: Arc::new(|arguments, context| {
             let fallback = arguments.get(&CUBIC).then(|| Fallback::new(context));

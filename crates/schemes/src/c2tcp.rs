@@ -93,6 +93,7 @@ pub(super) fn scheme() -> SchemeInfo {
             },
         ],
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
+        in_linux: &[("hystart", "on")],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(C2tcp::new(arguments, context))),
     }

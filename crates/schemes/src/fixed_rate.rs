@@ -37,6 +37,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![RATE.into(), ECT1.into()],
         presets: Vec::new(),
         shows: Vec::new(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             let ecn = if arguments.get(&ECT1) { Ecn::Ect1 } else { Ecn::NotEct };

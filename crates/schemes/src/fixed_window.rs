@@ -27,6 +27,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![WINDOW.into()],
         presets: Vec::new(),
         shows: Vec::new(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             Box::new(FixedWindow::new(context.packet * arguments.get(&WINDOW)))

@@ -78,6 +78,7 @@ pub(super) fn cubic() -> SchemeInfo {
         parameters: vec![HYSTART.into(), VARIANT.into()],
         presets: Vec::new(),
         shows: cellcc_control::growth::SHOWS.to_vec(),
+        in_linux: &[("hystart", "on"), ("variant", "linux")],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             let law = Cubic::new(context, hystart_mode(arguments)).with_variant(arguments.get(&VARIANT));
@@ -100,6 +101,7 @@ pub(super) fn newreno() -> SchemeInfo {
         parameters: vec![HYSTART.into()],
         presets: Vec::new(),
         shows: cellcc_control::growth::SHOWS[..1].to_vec(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             Box::new(LossBased::new(NewReno::with_hystart(context, hystart_mode(arguments))))

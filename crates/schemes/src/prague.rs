@@ -61,6 +61,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![TRANSITION.into()],
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs { ecn_counts: true, ..Needs::NOTHING },
         build: Arc::new(|arguments, context| Box::new(Prague::new(context, arguments.get(&TRANSITION)))),
     }

@@ -32,6 +32,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: Vec::new(),
         presets: Vec::new(),
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..]].concat(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|_, context| Box::new(Roccet::new(context))),
     }

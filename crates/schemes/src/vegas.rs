@@ -57,6 +57,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![ALPHA.into(), BETA.into(), GAMMA.into()],
         presets: Vec::new(),
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..1]].concat(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Vegas::new(context, config(arguments)))),
     }

@@ -59,6 +59,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![PROFILE.into()],
         presets: Vec::new(),
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..1]].concat(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Westwood::new(arguments.get(&PROFILE), context))),
     }

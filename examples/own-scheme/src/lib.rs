@@ -40,6 +40,7 @@ pub fn scheme() -> SchemeInfo {
         parameters: vec![GAIN.into()],
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs {
             receiver: Some(Arc::new(|_, _| Some(Box::new(RateMeter::default())))),
             ..Needs::NOTHING

@@ -272,6 +272,7 @@ fn scheme(kind: AgentKind, newest: &Mailboxes) -> SchemeInfo {
         parameters: Vec::new(),
         presets: Vec::new(),
         shows: Vec::new(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(move |_, context| {
             let mailbox = Arc::new(Mailbox::new(kind));

@@ -94,7 +94,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::like_linux::tests::Accepting;
+    use crate::linux::tests::Accepting;
     use crate::{Plan, PlanFile};
 
     fn limits(scheme: &str, change: impl FnOnce(&mut PlanFile)) -> Vec<Scenario> {

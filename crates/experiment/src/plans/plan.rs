@@ -160,7 +160,7 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
                 let mut run = scenario(&mix.text, driver, seed, flows(mix));
                 run.draw_starts();
                 if file.like_linux && driver == DEFAULT_DRIVER {
-                    run.run_like_linux();
+                    run.take_linux_settings();
                 }
                 runs.push(run);
             }

@@ -3,7 +3,6 @@
 use super::{Scheme, Settings};
 use crate::error::KernelError;
 use cellcc_control::{AdviceRequest, Preset};
-use cellcc_experiment::linux_settings;
 
 /// A scheme of the kernel, with what was written of its settings.
 #[derive(Debug, Clone)]
@@ -82,7 +81,7 @@ impl Scheme {
         let alone = || Settings::read(self, &format!("{}({key}={value})", self.registry_name())).is_ok();
         self.entry().always.contains(&(key, value))
             || (known.advice_request().is_some() && OF_REPORTS.contains(&key))
-            || linux_settings(self.registry_name()).contains(&(key, value))
+            || known.info().in_linux.contains(&(key, value))
             || ((is_set() || chooses()) && alone())
     }
 }

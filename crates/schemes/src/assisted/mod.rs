@@ -81,18 +81,20 @@ pub(super) fn natcp() -> SchemeInfo {
     let summary =
         "network assistance: two BDPs of the bandwidth and the minimum RTT that the base station tells";
     let parameters = [common(Fairness::Network), vec![fallback().into()]].concat();
-    entry("natcp", summary, PAPER, parameters, |arguments, context| {
+    let entry = entry("natcp", summary, PAPER, parameters, |arguments, context| {
         (Mode::Replace, Delay::Advised, arguments.get(&fallback()).build(context))
-    })
+    });
+    SchemeInfo { in_linux: &[("guard", "off"), ("fallback", "cubic(hystart=on,variant=linux)")], ..entry }
 }
 
 pub(super) fn nacubic() -> SchemeInfo {
     let summary = "CUBIC under the window and the rate that the base station's advice allows";
     let parameters = [vec![HYSTART.into()], common(Fairness::Network)].concat();
-    entry("nacubic", summary, PAPER, parameters, |arguments, context| {
+    let entry = entry("nacubic", summary, PAPER, parameters, |arguments, context| {
         let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
         (Mode::Cap, Delay::Advised, Box::new(cubic))
-    })
+    });
+    SchemeInfo { in_linux: &[("hystart", "on"), ("guard", "off")], ..entry }
 }
 
 pub(super) fn nacap() -> SchemeInfo {
@@ -149,6 +151,7 @@ fn entry(
         presets: Vec::new(),
         // The base is CUBIC, where it is not chosen.
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
+        in_linux: &[],
         needs: needs(),
         build: Arc::new(move |arguments, context| {
             let (mode, delay, base) = parts(arguments, context);

@@ -35,6 +35,7 @@ pub(crate) fn nabbr() -> SchemeInfo {
         ],
         presets: Vec::new(),
         shows: [&SHOWS[..], &crate::bbr::SHOWS].concat(),
+        in_linux: &[("guard", "off")],
         needs: needs(),
         build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
     }

@@ -109,6 +109,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![AGGREGATION.into(), SAMPLER.into(), PACING.into()],
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             let config = Config {

@@ -88,6 +88,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![PROFILE.into()],
         presets: Vec::new(),
         shows: [&model::SHOWS[..], &SHOWS].concat(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Bbr3::new(arguments.get(&PROFILE), context))),
     }

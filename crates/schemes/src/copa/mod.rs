@@ -77,6 +77,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: settings::parameters(),
         presets: settings::presets(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Copa::new(Settings::read(arguments), context))),
     }

@@ -87,6 +87,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![START.into(), FEEDBACK.into()],
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs {
             receiver: Some(Arc::new(|arguments, _| {
                 Some(Box::new(ArrivalReporter::new(ReportSchedule {

@@ -143,6 +143,7 @@ fn scheme(name: &'static str, summary: &'static str, source: &'static str, takes
         parameters: vec![model.clone().into()],
         presets: Vec::new(),
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(move |arguments, context| {
             let named = arguments.get(&model).expect("a parameter without a default is always given");

@@ -79,6 +79,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: parameters(),
         presets: presets(),
         shows: [&crate::bbr::SHOWS[..], &SHOWS].concat(),
+        in_linux: &[],
         needs: Needs {
             receiver: Some(Arc::new(|arguments, _| {
                 Some(Box::new(RbbrReceiver::new(&ReceiverSettings::read(arguments))))

@@ -89,6 +89,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: settings::parameters(),
         presets: settings::presets(),
         shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
+        in_linux: &[("timer", "off")],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| {
             let settings = Settings::read(arguments);

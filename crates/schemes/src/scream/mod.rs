@@ -149,6 +149,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![PRESET.into(), L4S.into()],
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs {
             receiver: Some(Arc::new(|arguments, _| {
                 let Constants { report_packets, report_interval, .. } = *arguments.get(&PRESET);

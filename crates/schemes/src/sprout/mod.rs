@@ -107,6 +107,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: vec![MAX_RATE.into(), FORECAST.into(), PROFILE.into()],
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs {
             receiver: Some(Arc::new(|arguments: &Arguments, _| {
                 let forecaster = match arguments.get(&FORECAST) {

@@ -228,6 +228,7 @@ fn loaded(name: &str, packets_per_unit: u64) -> SchemeInfo {
         parameters: vec![units().into()],
         presets: Vec::new(),
         shows: Vec::new(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(move |arguments, context| {
             let packets = packets_per_unit * u64::from(arguments.get(&asked));

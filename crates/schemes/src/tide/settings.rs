@@ -216,6 +216,7 @@ pub(in super::super) fn scheme() -> SchemeInfo {
         ],
         presets: presets(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Tide::new(config(arguments), context))),
     }

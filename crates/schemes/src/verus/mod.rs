@@ -81,6 +81,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: parameters::parameters(),
         presets: parameters::presets(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Verus::new(Settings::read(arguments), context))),
     }

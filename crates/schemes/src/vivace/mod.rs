@@ -78,6 +78,7 @@ pub(super) fn scheme() -> SchemeInfo {
         parameters: settings::parameters(),
         presets: Vec::new(),
         shows: SHOWS.to_vec(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|arguments, context| Box::new(Vivace::new(Settings::read(arguments), context))),
     }

@@ -17,6 +17,7 @@ fn listener(name: &'static str, ecn: Ecn) -> SchemeInfo {
         parameters: Vec::new(),
         presets: Vec::new(),
         shows: Vec::new(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(move |_, context| Box::new(Listener::new(context, ecn))),
     }

@@ -17,6 +17,7 @@ fn listener() -> SchemeInfo {
         parameters: Vec::new(),
         presets: Vec::new(),
         shows: Vec::new(),
+        in_linux: &[],
         needs: Needs { advice: Some(Arc::new(|_| AdviceRequest::default())), ..Needs::NOTHING },
         build: Arc::new(|_, context| Box::new(Listener { context: *context, heard: 0, last: None })),
     }

@@ -26,6 +26,7 @@ fn run(scheme: &str) -> Record {
         parameters: Vec::new(),
         presets: Vec::new(),
         shows: Vec::new(),
+        in_linux: &[],
         needs: Needs::NOTHING,
         build: Arc::new(|_, _| Box::new(Unbounded)),
     });

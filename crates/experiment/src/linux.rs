@@ -9,23 +9,9 @@ const KERNEL: &str = "kernel";
 
 const LINUX_ACKS: AckPolicy = AckPolicy::Delayed(DelayedAcks::DEFAULT);
 
-/// The settings that a scheme has in the kernel, where they are not the simulator's defaults: keys and values. Linux 6.18,
-/// tcp_cubic.c (`hystart`, on unless a module parameter says otherwise); of the schemes of cellcc what eBPF leaves out.
-pub fn linux_settings(scheme: &str) -> &'static [(&'static str, &'static str)] {
-    match scheme {
-        "cubic" => &[("hystart", "on"), ("variant", "linux")],
-        "c2tcp" => &[("hystart", "on")],
-        "reminis" => &[("timer", "off")],
-        "natcp" => &[("guard", "off"), ("fallback", "cubic(hystart=on,variant=linux)")],
-        "nacubic" => &[("hystart", "on"), ("guard", "off")],
-        "nabbr" => &[("guard", "off")],
-        _ => &[],
-    }
-}
-
 impl Scenario {
     /// Gives the simulator what Linux' TCP does, where nothing else is asked for.
-    pub(crate) fn run_like_linux(&mut self) {
+    pub(crate) fn take_linux_settings(&mut self) {
         let usual = Endpoint::default();
         let endpoint = &mut self.endpoint;
         if (endpoint.ack_every, endpoint.max_ack_delay) == (usual.ack_every, usual.max_ack_delay) {
@@ -53,7 +39,7 @@ impl Scenario {
             vec![("acks".to_owned(), acks.to_string()), ("recovery".to_owned(), recovery.to_owned())];
         for scheme in self.flows.iter().filter_map(|flow| registry.parse(&flow.scheme).ok()) {
             let name = &*scheme.info().name;
-            for (key, linux) in linux_settings(name) {
+            for (key, linux) in scheme.info().in_linux {
                 let value = if is_kernel { (*linux).to_owned() } else { value_of(&scheme, key) };
                 settings.push((format!("{key} of {name}"), value));
             }
@@ -64,7 +50,7 @@ impl Scenario {
 
 fn with_linux_settings(scheme: &Scheme) -> String {
     let is_given = |key: &str| scheme.given().any(|(given, _)| given == key);
-    let missing = linux_settings(&scheme.info().name).iter().filter(|(key, _)| !is_given(key));
+    let missing = scheme.info().in_linux.iter().filter(|(key, _)| !is_given(key));
     let missing = missing.map(|(key, value)| format!("{key}={value}"));
     let given = scheme.given().map(|(key, value)| format!("{key}={value}"));
     let all: Vec<_> = given.chain(missing).collect();
@@ -86,7 +72,7 @@ type Values<'a> = Vec<(String, Vec<&'a str>)>;
 
 /// Says what the drivers of a comparison do not do alike, though a reader compares them; `None` where there is nothing. The Scenarios
 /// are those of one scheme under the same conditions, and of others.
-pub fn unlike_settings(scenarios: &[&Scenario]) -> Option<String> {
+pub fn differing_settings(scenarios: &[&Scenario]) -> Option<String> {
     if scenarios.windows(2).all(|pair| pair[0].driver == pair[1].driver) {
         return None;
     }
@@ -157,14 +143,14 @@ pub(crate) mod tests {
     }
 
     fn note(scenarios: &[Scenario]) -> Option<String> {
-        unlike_settings(&scenarios.iter().collect::<Vec<_>>())
+        differing_settings(&scenarios.iter().collect::<Vec<_>>())
     }
 
     #[test]
     fn every_setting_of_linux_is_one_that_the_simulator_takes_and_not_its_default() {
         let registry = crate::registry();
         for scheme in registry.schemes() {
-            for (key, value) in linux_settings(&scheme.name) {
+            for (key, value) in scheme.in_linux {
                 let text = format!("{}({key}={value})", scheme.name);
                 let parsed = registry.parse(&text).unwrap_or_else(|error| panic!("{error}"));
                 let default = registry.parse(&scheme.name).unwrap();
