@@ -37,4 +37,4 @@ pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
 pub use record::AdviceRecord;
 pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
 pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
-pub use user_model::{BaseRtt, Counted, Measured, UserModel, active_flows};
+pub use user_model::{BaseRtt, Counted, Knowledge, UserModel, active_flows};

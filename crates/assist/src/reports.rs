@@ -14,7 +14,7 @@ mod tests;
 use crate::advice::{Advice, AdviceClass, MinRttParts, Timetable};
 use crate::estimator::{Counters, PacketTime, Period};
 use crate::settings::{AdviceRoute, NetAssist, ReportSource};
-use crate::user_model::{BaseRtt, Counted, Measured, UserModel};
+use crate::user_model::{BaseRtt, Counted, Knowledge, UserModel};
 use cellcc_units::{Bytes, Rate, Ratio, Span, Time};
 use std::collections::VecDeque;
 
@@ -252,7 +252,7 @@ impl<P: AssistedPath> Reports<P> {
             uplink_delay: None,
             base_rtt: BaseRtt::ToBaseStation(None),
         };
-        let record = self.model.take(self.cell, now, &Measured::Counted(counted), 1)?;
+        let record = self.model.take(self.cell, now, &Knowledge::Counted(counted), 1)?;
         Some((record.downlink, record.class))
     }
 

@@ -18,7 +18,7 @@ const OWN_FLOWS_FOR: Span = Span::from_secs(5);
 
 /// How much a source knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Measured {
+pub enum Knowledge {
     /// What a base station has counted: the estimator says what follows.
     Counted(Counted),
     /// What an oracle knows.
@@ -73,7 +73,7 @@ impl UserModel {
 
     /// The report that follows from what was measured in a cell in the period that ended at `until`; `None` while nothing is known of
     /// the user. `flows`: how many the user has, as far as servers know.
-    pub fn take(&mut self, cell: u32, until: Time, measured: &Measured, flows: u16) -> Option<AdviceRecord> {
+    pub fn take(&mut self, cell: u32, until: Time, measured: &Knowledge, flows: u16) -> Option<AdviceRecord> {
         let is_first = self.cell.is_none();
         let is_handover = self.cell.is_some_and(|before| before != cell);
         if is_handover {
@@ -84,11 +84,11 @@ impl UserModel {
         }
         self.cell = Some(cell);
         let (advice, uplink) = match measured {
-            Measured::Known(advice) => {
+            Knowledge::Known(advice) => {
                 self.served = None;
                 (*advice, Rate::ZERO)
             }
-            Measured::Counted(counted) => {
+            Knowledge::Counted(counted) => {
                 self.served = Some(Rate::from_transfer(counted.downlink.served, counted.downlink.period));
                 (self.estimate(until, counted)?, counted.uplink)
             }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn take(user: &mut UserModel, until: u64, cell: u32, served: u64) -> AdviceRecord {
-        user.take(cell, at(until), &Measured::Counted(counted(served)), 1).expect("something is known")
+        user.take(cell, at(until), &Knowledge::Counted(counted(served)), 1).expect("something is known")
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
     fn of_a_user_who_was_never_served_nothing_is_known() {
         let mut nothing = counted(0);
         (nothing.downlink.busy, nothing.downlink.backlog) = (Span::ZERO, Bytes::ZERO);
-        assert_eq!(UserModel::default().take(1, at(50), &Measured::Counted(nothing), 1), None);
+        assert_eq!(UserModel::default().take(1, at(50), &Knowledge::Counted(nothing), 1), None);
     }
 
     #[test]
@@ -292,7 +292,7 @@ mod tests {
         let ms = |value| Some(Span::from_millis(value));
         let reported = |base_rtt, uplink_delay| {
             let counted = Counted { base_rtt, uplink_delay, ..counted(75_000) };
-            let record = UserModel::default().take(1, at(50), &Measured::Counted(counted), 1);
+            let record = UserModel::default().take(1, at(50), &Knowledge::Counted(counted), 1);
             let parts = record.expect("something is known").min_rtt?;
             Some([parts.network, parts.downlink, parts.uplink].map(|part| part.as_nanos() / 1_000_000))
         };
@@ -320,7 +320,7 @@ mod tests {
     fn what_the_device_tells_of_its_flows_comes_before_what_servers_tell() {
         let mut user = UserModel::default();
         let flows = |user: &mut UserModel, until, servers| {
-            user.take(1, at(until), &Measured::Counted(counted(75_000)), servers).expect("known").flows
+            user.take(1, at(until), &Knowledge::Counted(counted(75_000)), servers).expect("known").flows
         };
         assert_eq!(flows(&mut user, 50, 0), 1, "it divides");
         assert_eq!(flows(&mut user, 100, 3), 3);

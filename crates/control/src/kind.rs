@@ -7,20 +7,20 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 /// The values that a parameter takes. A scheme may bring a kind of its own.
-pub trait Kind: Send + Sync + 'static {
+pub trait ValueKind: Send + Sync + 'static {
     /// A value, as the scheme uses it.
     type Value: Clone + Debug + Send + Sync + 'static;
 
     /// Reads a value; `None` where the text is not one, or the value is out of range.
     fn read(&self, text: &str) -> Option<Self::Value>;
 
-    /// The text form of a value: [`Kind::read`] gives the same value again.
+    /// The text form of a value: [`ValueKind::read`] gives the same value again.
     fn text(&self, value: &Self::Value) -> String;
 
     /// The values in words, for listings and error messages.
     fn expected(&self) -> String;
 
-    /// What is wrong with a text that [`Kind::read`] refuses, where there is more to say than which values there are.
+    /// What is wrong with a text that [`ValueKind::read`] refuses, where there is more to say than which values there are.
     fn problem(&self, _text: &str) -> Option<String> {
         None
     }
@@ -46,7 +46,7 @@ pub trait Kind: Send + Sync + 'static {
 #[derive(Debug, Clone, Copy)]
 pub struct Switch;
 
-impl Kind for Switch {
+impl ValueKind for Switch {
     type Value = bool;
 
     fn read(&self, text: &str) -> Option<bool> {
@@ -74,7 +74,7 @@ impl Kind for Switch {
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<T: 'static>(pub &'static [(&'static str, T)]);
 
-impl<T: Copy + PartialEq + Debug + Send + Sync> Kind for Choice<T> {
+impl<T: Copy + PartialEq + Debug + Send + Sync> ValueKind for Choice<T> {
     type Value = T;
 
     fn read(&self, text: &str) -> Option<T> {
@@ -98,7 +98,7 @@ impl<T: Copy + PartialEq + Debug + Send + Sync> Kind for Choice<T> {
 #[derive(Debug, Clone, Copy)]
 pub struct Number(pub f64, pub f64);
 
-impl Kind for Number {
+impl ValueKind for Number {
     type Value = f64;
 
     fn read(&self, text: &str) -> Option<f64> {
@@ -118,7 +118,7 @@ impl Kind for Number {
 #[derive(Debug, Clone, Copy)]
 pub struct Count(pub u32, pub u32);
 
-impl Kind for Count {
+impl ValueKind for Count {
     type Value = u32;
 
     fn read(&self, text: &str) -> Option<u32> {
@@ -138,7 +138,7 @@ impl Kind for Count {
 #[derive(Debug, Clone, Copy)]
 pub struct Packets(pub u64, pub u64);
 
-impl Kind for Packets {
+impl ValueKind for Packets {
     type Value = u64;
 
     fn read(&self, text: &str) -> Option<u64> {
@@ -158,7 +158,7 @@ impl Kind for Packets {
 #[derive(Debug, Clone, Copy)]
 pub struct Time(pub Span, pub Span);
 
-impl Kind for Time {
+impl ValueKind for Time {
     type Value = Span;
 
     fn read(&self, text: &str) -> Option<Span> {
@@ -178,7 +178,7 @@ impl Kind for Time {
 #[derive(Debug, Clone, Copy)]
 pub struct Rate;
 
-impl Kind for Rate {
+impl ValueKind for Rate {
     type Value = cellcc_units::Rate;
 
     fn read(&self, text: &str) -> Option<Self::Value> {
@@ -198,7 +198,7 @@ impl Kind for Rate {
 #[derive(Debug, Clone, Copy)]
 pub struct Share;
 
-impl Kind for Share {
+impl ValueKind for Share {
     type Value = Ratio;
 
     fn read(&self, text: &str) -> Option<Ratio> {
@@ -242,7 +242,7 @@ impl TimeOrMultiple {
     }
 }
 
-impl Kind for TimeOrMultipleFrom {
+impl ValueKind for TimeOrMultipleFrom {
     type Value = TimeOrMultiple;
 
     fn read(&self, text: &str) -> Option<TimeOrMultiple> {
@@ -273,7 +273,7 @@ impl Kind for TimeOrMultipleFrom {
 #[derive(Debug, Clone, Copy)]
 pub struct Scheme;
 
-impl Kind for Scheme {
+impl ValueKind for Scheme {
     type Value = InnerScheme;
 
     /// Only a registry knows the schemes, and reads them.

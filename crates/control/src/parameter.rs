@@ -1,6 +1,6 @@
 //! What can be set in a scheme: parameters of a type each, and the arguments that give them values.
 
-use crate::kind::Kind;
+use crate::kind::ValueKind;
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// One setting of a scheme. The scheme declares it once, lists it in its entry, and asks its arguments for the value
 /// with [`Arguments::get`].
 #[derive(Debug, Clone)]
-pub struct Parameter<K: Kind> {
+pub struct Parameter<K: ValueKind> {
     /// The key in `name(key=value, ...)`.
     pub name: Cow<'static, str>,
     /// What values it takes.
@@ -23,7 +23,7 @@ pub struct Parameter<K: Kind> {
     pub source: Cow<'static, str>,
 }
 
-impl<K: Kind> Parameter<K> {
+impl<K: ValueKind> Parameter<K> {
     /// A parameter as a constant of its scheme.
     pub const fn new(
         name: &'static str,
@@ -45,7 +45,7 @@ impl<K: Kind> Parameter<K> {
 /// A parameter's key and a value, as in `key=value`.
 pub type Assignment = (Cow<'static, str>, String);
 
-impl<K: Kind> Parameter<K> {
+impl<K: ValueKind> Parameter<K> {
     /// The parameter with this value, as text.
     pub fn with(&self, value: &K::Value) -> Assignment {
         (self.name.clone(), self.takes.text(value))
@@ -76,7 +76,7 @@ pub struct ParameterInfo {
 /// Reads a value of the parameter's kind, with its canonical text. An error says why the parameter does not take it.
 type ReadValue = dyn Fn(&str) -> Result<(Value, String), String> + Send + Sync;
 
-impl<K: Kind> From<Parameter<K>> for ParameterInfo {
+impl<K: ValueKind> From<Parameter<K>> for ParameterInfo {
     fn from(parameter: Parameter<K>) -> Self {
         let Parameter { name, takes, default, meaning, source } = parameter;
         let key = name.clone();
@@ -142,12 +142,12 @@ impl Arguments {
 
     /// The value: what was given, else what the preset sets, else the default. A parameter that the scheme does not list
     /// has its default.
-    pub fn get<K: Kind>(&self, parameter: &Parameter<K>) -> K::Value {
+    pub fn get<K: ValueKind>(&self, parameter: &Parameter<K>) -> K::Value {
         self.find(parameter).unwrap_or_else(|| parameter.default.clone())
     }
 
     /// The value, where it was given by name; `None` where a preset or the default decides.
-    pub fn given<K: Kind>(&self, parameter: &Parameter<K>) -> Option<K::Value> {
+    pub fn given<K: ValueKind>(&self, parameter: &Parameter<K>) -> Option<K::Value> {
         self.find(parameter).filter(|_| self.given.contains(&parameter.name))
     }
 
@@ -156,7 +156,7 @@ impl Arguments {
         format!("{:?}", self.values) == format!("{:?}", other.values)
     }
 
-    fn find<K: Kind>(&self, parameter: &Parameter<K>) -> Option<K::Value> {
+    fn find<K: ValueKind>(&self, parameter: &Parameter<K>) -> Option<K::Value> {
         let value: &dyn Any = &**self.values.get(&parameter.name)?;
         value.downcast_ref().cloned()
     }

@@ -1,7 +1,7 @@
 //! What a source tells of one user: the one form in which all sources end.
 
 use crate::identity::SourceName;
-use cellcc_assist::Measured;
+use cellcc_assist::Knowledge;
 use cellcc_units::Time;
 
 /// What a source tells of one user and one period.
@@ -14,5 +14,5 @@ pub struct Sample {
     /// When the period ended, on the service's clock.
     pub until: Time,
     /// What was measured in it.
-    pub measured: Measured,
+    pub measured: Knowledge,
 }

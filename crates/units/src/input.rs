@@ -44,8 +44,8 @@ impl From<InputError> for io::Error {
 /// Where it cannot be opened, or is something else.
 pub fn open(path: &Path) -> Result<File, InputError> {
     match kind(&std::fs::metadata(path)?) {
-        Kind::File | Kind::Pipe => Ok(File::open(path)?),
-        Kind::Other(name) => Err(InputError::Kind(name)),
+        FileKind::File | FileKind::Pipe => Ok(File::open(path)?),
+        FileKind::Other(name) => Err(InputError::Kind(name)),
     }
 }
 
@@ -56,9 +56,9 @@ pub fn open(path: &Path) -> Result<File, InputError> {
 /// Where it cannot be opened, or is something else.
 pub fn open_kept(path: &Path) -> Result<File, InputError> {
     match kind(&std::fs::metadata(path)?) {
-        Kind::File => Ok(File::open(path)?),
-        Kind::Pipe => Err(InputError::NotKept("pipe")),
-        Kind::Other(name) => Err(InputError::NotKept(name)),
+        FileKind::File => Ok(File::open(path)?),
+        FileKind::Pipe => Err(InputError::NotKept("pipe")),
+        FileKind::Other(name) => Err(InputError::NotKept(name)),
     }
 }
 
@@ -87,7 +87,7 @@ fn content(file: File, most: Bytes) -> Result<Vec<u8>, InputError> {
     let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
     file.take(most.get().saturating_add(1)).read_to_end(&mut content)?;
     match content.len() as u64 {
-        0 if kind(&metadata) == Kind::Pipe => Err(InputError::EmptyPipe),
+        0 if kind(&metadata) == FileKind::Pipe => Err(InputError::EmptyPipe),
         length if length > most.get() => Err(InputError::TooLarge(most)),
         _ => Ok(content),
     }
@@ -116,31 +116,31 @@ fn text(content: Vec<u8>) -> Result<String, InputError> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FileKind {
     File,
     Pipe,
     Other(&'static str),
 }
 
 #[cfg(unix)]
-fn kind(metadata: &std::fs::Metadata) -> Kind {
+fn kind(metadata: &std::fs::Metadata) -> FileKind {
     use std::os::unix::fs::FileTypeExt;
     let kind = metadata.file_type();
     match () {
-        () if kind.is_file() => Kind::File,
-        () if kind.is_fifo() => Kind::Pipe,
-        () if kind.is_dir() => Kind::Other("folder"),
-        () if kind.is_socket() => Kind::Other("socket"),
-        () => Kind::Other("device"),
+        () if kind.is_file() => FileKind::File,
+        () if kind.is_fifo() => FileKind::Pipe,
+        () if kind.is_dir() => FileKind::Other("folder"),
+        () if kind.is_socket() => FileKind::Other("socket"),
+        () => FileKind::Other("device"),
     }
 }
 
 #[cfg(not(unix))]
-fn kind(metadata: &std::fs::Metadata) -> Kind {
+fn kind(metadata: &std::fs::Metadata) -> FileKind {
     match () {
-        () if metadata.is_file() => Kind::File,
-        () if metadata.is_dir() => Kind::Other("folder"),
-        () => Kind::Other("device"),
+        () if metadata.is_file() => FileKind::File,
+        () if metadata.is_dir() => FileKind::Other("folder"),
+        () => FileKind::Other("device"),
     }
 }
 

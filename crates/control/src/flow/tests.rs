@@ -6,7 +6,7 @@ const RTT: Span = Span::from_millis(20);
 
 /// What a controller received.
 #[derive(Default)]
-struct Heard {
+struct CallLog {
     rates: Vec<RateSample>,
     echoes: Vec<Option<EcnEcho>>,
     lost: Vec<Bytes>,
@@ -15,7 +15,7 @@ struct Heard {
 }
 
 #[derive(Default)]
-struct Listener(Arc<Mutex<Heard>>);
+struct Listener(Arc<Mutex<CallLog>>);
 
 impl Controller for Listener {
     fn on_sent(&mut self, sent: &Sent) -> crate::Tag {
@@ -46,7 +46,7 @@ impl Controller for Listener {
 }
 
 /// A flow, what its controller receives, and the time at which its first packets leave.
-fn flow() -> (Flow, Arc<Mutex<Heard>>, Time) {
+fn flow() -> (Flow, Arc<Mutex<CallLog>>, Time) {
     let listener = Listener::default();
     let reported = Arc::clone(&listener.0);
     (Flow::new(Box::new(listener), PACKET), reported, Time::ZERO + Span::from_millis(1))

@@ -3,7 +3,7 @@
 use super::broker::Broker;
 use super::process;
 use anyhow::{Result, bail};
-use cellcc_assist::{Advice, AdviceClass, Measured};
+use cellcc_assist::{Advice, AdviceClass, Knowledge};
 use cellcc_netassist::{
     Authority, Identities, LiveFlows, PublisherSettings, Sample, Server, Service, ServiceClock, SourceName,
     User,
@@ -171,7 +171,7 @@ fn sample(name: &str, clock: ServiceClock) -> Sample {
         user: SourceName::Name(name.into()),
         cell: 0,
         until: clock.now(),
-        measured: Measured::Known(advice),
+        measured: Knowledge::Known(advice),
     }
 }
 

@@ -97,7 +97,7 @@ fn measure(through_broker: bool, users: u64, servers: u64, time: Duration) -> Re
     let records: u64 = heard.iter().map(|heard| heard.records).sum();
     // The second before, in which nothing is counted, is heard as well.
     let expected = (measured + users * (1_000_000_000 / PERIOD.as_nanos())) * servers;
-    let worst = |of: fn(&subscriber::Heard) -> f64| heard.iter().map(of).fold(0.0, f64::max);
+    let worst = |of: fn(&subscriber::SubscriberFigures) -> f64| heard.iter().map(of).fold(0.0, f64::max);
     let kbit = if through_broker {
         "-".into()
     } else {

@@ -33,7 +33,7 @@ impl Drop for Subscriber {
 
 /// What one has heard.
 #[derive(Debug)]
-pub(crate) struct Heard {
+pub(crate) struct SubscriberFigures {
     pub(crate) records: u64,
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
@@ -62,14 +62,14 @@ impl Subscriber {
         self.process.id()
     }
 
-    pub(crate) fn end(mut self) -> Result<Heard> {
+    pub(crate) fn end(mut self) -> Result<SubscriberFigures> {
         drop(self.process.stdin.take());
         let line = self.line()?;
         let numbers: Vec<f64> = line.split(' ').map(str::parse).collect::<Result<_, _>>()?;
         let [records, p50_ms, p99_ms, max_ms, bytes] = numbers[..] else {
             anyhow::bail!("a server says `{line}`")
         };
-        Ok(Heard { records: records as u64, p50_ms, p99_ms, max_ms, bytes: bytes as u64 })
+        Ok(SubscriberFigures { records: records as u64, p50_ms, p99_ms, max_ms, bytes: bytes as u64 })
     }
 
     fn line(&mut self) -> Result<String> {

@@ -2,7 +2,7 @@
 
 /// Of one kind of process, by `cellcc-measure netassist` through a broker with 4,000 users and one server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Needs {
+pub(crate) struct ProcessCost {
     /// Processor time for each record, in microseconds.
     pub(crate) us_per_record: f64,
     pub(crate) bytes_per_user: u64,
@@ -11,8 +11,11 @@ pub(crate) struct Needs {
 }
 
 /// Makes records and hands them to a broker.
-pub(crate) const DAEMON: Needs = Needs { us_per_record: 3.1, bytes_per_user: 3500, program_mib: 14.0 };
+pub(crate) const DAEMON: ProcessCost =
+    ProcessCost { us_per_record: 3.1, bytes_per_user: 3500, program_mib: 14.0 };
 /// Takes records and passes them on once.
-pub(crate) const BROKER: Needs = Needs { us_per_record: 7.3, bytes_per_user: 2900, program_mib: 17.5 };
+pub(crate) const BROKER: ProcessCost =
+    ProcessCost { us_per_record: 7.3, bytes_per_user: 2900, program_mib: 17.5 };
 /// Hears records.
-pub(crate) const SERVER: Needs = Needs { us_per_record: 3.7, bytes_per_user: 14_600, program_mib: 12.4 };
+pub(crate) const SERVER: ProcessCost =
+    ProcessCost { us_per_record: 3.7, bytes_per_user: 14_600, program_mib: 12.4 };

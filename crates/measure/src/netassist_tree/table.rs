@@ -1,6 +1,6 @@
 //! The tables.
 
-use super::needs::{BROKER, DAEMON, Needs, SERVER};
+use super::needs::{BROKER, DAEMON, ProcessCost, SERVER};
 use super::region::{Flow, Link, Outcome, PERIOD, Plan, Sizes, run};
 use cellcc_units::{Span, Time};
 use std::fmt;
@@ -146,7 +146,7 @@ impl Tree {
             f,
             "| each node | of them | users | records/s | processors | memory, MiB |\n|---|---|---|---|---|---|"
         )?;
-        let mut row = |name: &str, of_them: u64, users: u64, records: f64, needs: Needs| {
+        let mut row = |name: &str, of_them: u64, users: u64, records: f64, needs: ProcessCost| {
             let mib = needs.program_mib + (users * needs.bytes_per_user) as f64 / f64::from(1 << 20);
             let processors = records * needs.us_per_record / 1e6;
             writeln!(f, "| {name} | {of_them} | {users} | {records:.0} | {processors:.2} | {mib:.0} |")

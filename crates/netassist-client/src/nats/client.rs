@@ -1,7 +1,7 @@
 //! A client's connection with a broker.
 
 use super::broker::BrokerUrl;
-use super::connection::{Client, Connection, Heard};
+use super::connection::{BrokerEvent, Client, Connection};
 use super::subject;
 use super::wire::Message;
 use crate::allowance::Pace;
@@ -65,11 +65,11 @@ impl Dialler {
         loop {
             tokio::select! {
                 heard = connection.next() => match heard {
-                    Heard::Message(message) if message.sid == answers => brought.on_answer(&message).await?,
-                    Heard::Message(message) => brought.on_record(&message),
-                    Heard::Refused(what) => brought.on_refused(&what).await?,
-                    Heard::Late => {}
-                    Heard::Lost(reason) => return Ok(reason),
+                    BrokerEvent::Message(message) if message.sid == answers => brought.on_answer(&message).await?,
+                    BrokerEvent::Message(message) => brought.on_record(&message),
+                    BrokerEvent::Refused(what) => brought.on_refused(&what).await?,
+                    BrokerEvent::Late => {}
+                    BrokerEvent::Lost(reason) => return Ok(reason),
                 },
                 Some(change) = changed.recv() => {
                     brought.on_change(&change).await?;

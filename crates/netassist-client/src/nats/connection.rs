@@ -26,7 +26,7 @@ const MAX_UNANSWERED: u32 = 2;
 pub struct Connection {
     /// What is said through it.
     pub client: Client,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    heard: mpsc::UnboundedReceiver<BrokerEvent>,
     state: Arc<State>,
     /// Ends with the reason why the connection is lost.
     task: JoinSet<String>,
@@ -34,7 +34,7 @@ pub struct Connection {
 
 /// What comes through a connection.
 #[derive(Debug)]
-pub enum Heard {
+pub enum BrokerEvent {
     /// A message.
     Message(Message),
     /// The broker's permissions do not allow something.
@@ -74,9 +74,9 @@ impl Connection {
     }
 
     /// What comes next. Cancel-safe.
-    pub async fn next(&mut self) -> Heard {
+    pub async fn next(&mut self) -> BrokerEvent {
         if self.state.is_late.swap(false, Ordering::Relaxed) {
-            return Heard::Late;
+            return BrokerEvent::Late;
         }
         match self.heard.recv().await {
             Some(heard) => {
@@ -85,13 +85,13 @@ impl Connection {
             }
             None => {
                 let ended = self.task.join_next().await.and_then(Result::ok);
-                Heard::Lost(ended.unwrap_or_else(gone))
+                BrokerEvent::Lost(ended.unwrap_or_else(gone))
             }
         }
     }
 }
 
-impl Heard {
+impl BrokerEvent {
     fn size(&self) -> usize {
         MESSAGE_OVERHEAD_BYTES
             + match self {
@@ -152,15 +152,15 @@ fn gone() -> String {
 /// Until the connection is lost: why.
 async fn listen<S: AsyncRead + AsyncWrite>(
     read: ReadHalf<S>,
-    tell: &mpsc::UnboundedSender<Heard>,
+    tell: &mpsc::UnboundedSender<BrokerEvent>,
     state: &State,
 ) -> String {
     let mut reader = BufReader::new(read);
     let mut said = None;
     loop {
         let heard = match operation(&mut reader).await {
-            Ok(Operation::Message(message)) => Some(Heard::Message(message)),
-            Ok(Operation::Error(text)) if is_refusal(&text) => Some(Heard::Refused(text)),
+            Ok(Operation::Message(message)) => Some(BrokerEvent::Message(message)),
+            Ok(Operation::Error(text)) if is_refusal(&text) => Some(BrokerEvent::Refused(text)),
             Ok(Operation::Error(text)) => {
                 said = Some(text);
                 None
@@ -249,7 +249,7 @@ mod tests {
         let pings = b"PING\r\n".repeat(100_000);
         broker.write_all(&pings).await.unwrap();
         broker.write_all(b"MSG a 1 0\r\n\r\n").await.unwrap();
-        assert!(matches!(connection.next().await, Heard::Message(_)), "it has read all of the pings");
+        assert!(matches!(connection.next().await, BrokerEvent::Message(_)), "it has read all of the pings");
         let mut said = Vec::new();
         let reading = async {
             broker.read_to_end(&mut said).await.unwrap();
@@ -273,13 +273,13 @@ mod tests {
         let (mut read, mut late) = (0, 0);
         loop {
             match connection.next().await {
-                Heard::Message(_) => read += 1,
-                Heard::Late => late += 1,
-                Heard::Lost(reason) => {
+                BrokerEvent::Message(_) => read += 1,
+                BrokerEvent::Late => late += 1,
+                BrokerEvent::Lost(reason) => {
                     assert_eq!(reason, "the broker is gone");
                     break;
                 }
-                Heard::Refused(text) => panic!("{text}"),
+                BrokerEvent::Refused(text) => panic!("{text}"),
             }
         }
         // What was between them is heard while we read.

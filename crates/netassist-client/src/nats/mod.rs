@@ -15,6 +15,6 @@ mod wire;
 pub(crate) use client::Dialler;
 
 pub use broker::{BrokerUrl, BrokerUrlError};
-pub use connection::{Client, Connection, Heard};
+pub use connection::{BrokerEvent, Client, Connection};
 pub use subject::{CellName, NotAToken, SubjectToken};
 pub use wire::Message;

@@ -102,7 +102,7 @@ mod tests {
     use crate::sample::Sample;
     use crate::source::MessageReader;
     use crate::source::mec::MecReader;
-    use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
+    use cellcc_assist::{BaseRtt, Counted, Evidence, Knowledge, Observation};
     use cellcc_netassist_client::{Client, ClientSettings, Credentials, ServiceAddress};
     use cellcc_units::{Bytes, Rate, Span};
     use std::time::Duration;
@@ -141,7 +141,7 @@ mod tests {
             user: SourceName::Name(name.into()),
             cell: 1,
             until: edge.clock.now(),
-            measured: Measured::Counted(counted),
+            measured: Knowledge::Counted(counted),
         };
         edge.server.samples(&[sample("alice"), sample("bob")]);
     }
@@ -186,7 +186,7 @@ mod tests {
         let reading = reader.read(edge.clock.now(), body(&edge, LAYER2, &desk).await.as_bytes()).unwrap();
         let samples = reading.samples;
         assert_eq!((samples.len(), &samples[0].user), (2, &SourceName::Address([10, 45, 0, 2].into())));
-        let Measured::Counted(counted) = samples[0].measured else { panic!("no oracle") };
+        let Knowledge::Counted(counted) = samples[0].measured else { panic!("no oracle") };
         let rate = Rate::from_transfer(counted.downlink.served, counted.downlink.period);
         assert!((rate.as_mbit_per_sec() - 12.0).abs() < 0.1, "{rate}");
     }

@@ -55,7 +55,7 @@ struct Page {
 
 /// What an event says.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct PageState<'a> {
     service: &'a str,
     #[serde(flatten)]
     overview: Overview,
@@ -113,7 +113,7 @@ fn overviews(
         if until.is_some_and(|until| until <= server.unix()) {
             return None;
         }
-        let reported = Shown { service: server.name().name(), overview: server.overview(MOST_USERS) };
+        let reported = PageState { service: server.name().name(), overview: server.overview(MOST_USERS) };
         let text = serde_json::to_string(&reported).ok()?;
         Some((Ok(Event::default().data(text)), (server, place, ticks)))
     })

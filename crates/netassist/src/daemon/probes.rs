@@ -5,7 +5,7 @@ use super::error::DaemonError;
 use crate::clock::ServiceClock;
 use crate::probe::{ProbeCounts, Prober};
 use crate::sample::Sample;
-use cellcc_assist::{BaseRtt, Measured};
+use cellcc_assist::{BaseRtt, Knowledge};
 use cellcc_units::Span;
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ impl Probes {
     /// Puts what is measured into the samples of these cells; `None` where nothing comes back.
     pub(super) fn fill(&self, samples: &mut [Sample]) {
         for sample in samples {
-            if let Measured::Counted(counted) = &mut sample.measured
+            if let Knowledge::Counted(counted) = &mut sample.measured
                 && let BaseRtt::ToBaseStation(network) = &mut counted.base_rtt
                 && let Some(prober) = self.0.get(&sample.cell)
             {

@@ -11,7 +11,7 @@ use crate::live_flows::LiveFlows;
 use crate::sample::Sample;
 use crate::service::Service;
 use crate::transport::Server;
-use cellcc_assist::{Advice, AdviceClass, Measured};
+use cellcc_assist::{Advice, AdviceClass, Knowledge};
 use cellcc_netassist_client::{Credentials, PeerName, Role};
 use cellcc_units::{Bytes, Rate, Span};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -92,7 +92,7 @@ impl Edge {
             age: Span::ZERO,
         };
         let user = SourceName::Name("alice".into());
-        let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Measured::Known(advice) };
+        let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Knowledge::Known(advice) };
         self.server.samples(&[sample]);
     }
 

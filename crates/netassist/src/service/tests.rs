@@ -1,7 +1,7 @@
 use super::*;
 use crate::audit::EndReason;
 use crate::identity::{SourceName, User};
-use cellcc_assist::{Advice, AdviceClass, Measured};
+use cellcc_assist::{Advice, AdviceClass, Knowledge};
 use cellcc_units::{Bytes, Rate};
 
 const ALICE: &str = "10.45.0.2";
@@ -73,7 +73,7 @@ fn sample(name: &str, until: u64) -> Sample {
         user: SourceName::Name(name.into()),
         cell: 1,
         until: at(until),
-        measured: Measured::Known(advice),
+        measured: Knowledge::Known(advice),
     }
 }
 

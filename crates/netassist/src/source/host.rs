@@ -6,7 +6,7 @@ use super::{NextEvent, Source, SourceEvent};
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
 use crate::sample::Sample;
-use cellcc_assist::{BaseRtt, Counted, Measured, PassiveCounters, PassiveReader};
+use cellcc_assist::{BaseRtt, Counted, Knowledge, PassiveCounters, PassiveReader};
 use cellcc_units::{Span, Time};
 use serde::Deserialize;
 use std::cmp::Reverse;
@@ -132,7 +132,7 @@ impl HostUser {
             base_rtt: BaseRtt::ToUser(period.min_rtt),
         };
         let user = SourceName::Name(self.name.clone());
-        Some(Sample { user, cell: 0, until: now, measured: Measured::Counted(counted) })
+        Some(Sample { user, cell: 0, until: now, measured: Knowledge::Counted(counted) })
     }
 }
 

@@ -8,7 +8,7 @@ use super::Reading;
 use crate::entries::MAX_USERS;
 use crate::identity::SourceName;
 use crate::sample::Sample;
-use cellcc_assist::Measured;
+use cellcc_assist::Knowledge;
 use cellcc_units::Rate;
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ impl Plausible {
     }
 
     fn doubt(&mut self, sample: &Sample) -> Option<String> {
-        let Measured::Counted(counted) = &sample.measured else { return None };
+        let Knowledge::Counted(counted) = &sample.measured else { return None };
         let downlink = Rate::from_transfer(counted.downlink.served, counted.downlink.period);
         let name = &sample.user;
         let fastest = downlink.max(counted.uplink);
@@ -99,7 +99,7 @@ mod tests {
             user: SourceName::Radio(RadioName { pci: 1, rnti: 7 }),
             cell: 1,
             until: Time::ZERO,
-            measured: Measured::Counted(counted),
+            measured: Knowledge::Counted(counted),
         }
     }
 

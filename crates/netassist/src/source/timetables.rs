@@ -6,7 +6,7 @@ use crate::clock::ServiceClock;
 use crate::identity::SourceName;
 use crate::sample::Sample;
 use cellcc_assist::{
-    FeedbackFile, FeedbackPath, Measured, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
+    FeedbackFile, FeedbackPath, Knowledge, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
     UnseenReports,
 };
 use cellcc_experiment::TracedPath;
@@ -58,7 +58,7 @@ impl Timetables {
                 // The measurement's own time, however late we are.
                 let until = self.began + (at.since(Time::ZERO));
                 let user = SourceName::Name(name.clone());
-                samples.push(Sample { user, cell: 0, until, measured: Measured::Known(advice) });
+                samples.push(Sample { user, cell: 0, until, measured: Knowledge::Known(advice) });
             }
             self.turns.push(Reverse((timetable.next_wake(), index)));
         }

@@ -1,6 +1,6 @@
 //! What the service does not do for those who may not.
 
-use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, Heard, Listening, name};
+use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
 use cellcc_netassist::Authority;
 use cellcc_netassist_client::protocol::{ALPN, MAX_MESSAGE_BYTES, Request, framed};
 use cellcc_netassist_client::statement::CONSENT;
@@ -20,8 +20,8 @@ use tokio::time::timeout;
 async fn is_lost(client: &mut Listening) -> String {
     client
         .hears_that(|heard| match heard {
-            Heard::Lost(reason) => Some(reason),
-            Heard::Granted(_) | Heard::Record(..) => panic!("{heard:?}"),
+            ListenerEvent::Lost(reason) => Some(reason),
+            ListenerEvent::Granted(_) | ListenerEvent::Record(..) => panic!("{heard:?}"),
             _ => None,
         })
         .await
@@ -30,8 +30,8 @@ async fn is_lost(client: &mut Listening) -> String {
 async fn is_denied(client: &mut Listening) -> String {
     client
         .hears_that(|heard| match heard {
-            Heard::Denied(_, reason) => Some(reason),
-            Heard::Granted(_) | Heard::Record(..) => panic!("{heard:?}"),
+            ListenerEvent::Denied(_, reason) => Some(reason),
+            ListenerEvent::Granted(_) | ListenerEvent::Record(..) => panic!("{heard:?}"),
             _ => None,
         })
         .await
@@ -174,7 +174,7 @@ async fn somebody_elses_user_is_refused_and_nothing_about_it_is_reported() {
     next.is_connected().await;
     let reported = server.so_far();
     assert!(
-        !reported.iter().any(|heard| matches!(heard, Heard::Record(..) | Heard::Granted(_))),
+        !reported.iter().any(|heard| matches!(heard, ListenerEvent::Record(..) | ListenerEvent::Granted(_))),
         "{reported:?}"
     );
 }
@@ -260,9 +260,9 @@ async fn records_from_elsewhere_reach_no_client() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     edge.measure("alice", 12.0);
-    let Heard::Record(_, record) = server.hears().await else { panic!("no record") };
+    let ListenerEvent::Record(_, record) = server.hears().await else { panic!("no record") };
     // A forger who knows even the key can send to the service's port and to ours; neither takes it.
     let forged = cellcc_assist::AdviceRecord { sequence: record.sequence + 1, ..record };
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -276,7 +276,7 @@ async fn records_from_elsewhere_reach_no_client() {
     edge.measure("alice", 24.0);
     let next = server.hears().await;
     assert!(
-        matches!(next, Heard::Record(_, record) if record.downlink.as_mbit_per_sec() == 24.0),
+        matches!(next, ListenerEvent::Record(_, record) if record.downlink.as_mbit_per_sec() == 24.0),
         "{next:?}"
     );
 }
@@ -286,9 +286,9 @@ async fn a_replayed_record_is_not_followed() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     edge.measure("alice", 12.0);
-    let Heard::Record(_, record) = server.hears().await else { panic!("no record") };
+    let ListenerEvent::Record(_, record) = server.hears().await else { panic!("no record") };
     let mut arrivals = cellcc_assist::Arrivals::default();
     assert!(arrivals.accept(edge.clock.now(), &record).is_ok());
     assert_eq!(arrivals.accept(edge.clock.now(), &record), Err(cellcc_assist::Refusal::Replayed));
@@ -302,7 +302,7 @@ async fn a_client_that_reads_nothing_does_not_hold_up_another() {
     send.write_all(&framed(&Request::Subscribe { user: ALICE, flows: 1, consent: None })).await.unwrap();
     let mut server = edge.client(edge.credentials(Role::Server, "video-2"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     edge.until("both", |server| server.sizes().1 == 2).await;
     // A hundred times what fits the slow client's buffers would be 100 x 256 kB; its memory is bounded by them.
     // The other's reader may be late: then newer records take the place of older ones, and it has fewer.
@@ -311,7 +311,7 @@ async fn a_client_that_reads_nothing_does_not_hold_up_another() {
         (0..10).for_each(|_| edge.measure("alice", 12.0));
         made += 10;
         tokio::time::sleep(Duration::from_millis(1)).await;
-        heard += server.so_far().iter().filter(|heard| matches!(heard, Heard::Record(..))).count();
+        heard += server.so_far().iter().filter(|heard| matches!(heard, ListenerEvent::Record(..))).count();
         assert!(made < 1_000_000, "{heard} of {made} were heard");
     }
 }

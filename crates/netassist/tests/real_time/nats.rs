@@ -1,7 +1,7 @@
 //! What a service does through a broker for those who may.
 
 use crate::broker::{Broker, example, free_port, is_there};
-use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, Heard, Listening};
+use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening};
 use cellcc_assist::{AdviceRecord, Arrivals};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
-fn record(heard: Heard) -> Option<AdviceRecord> {
+fn record(heard: ListenerEvent) -> Option<AdviceRecord> {
     match heard {
-        Heard::Record(_, record) => Some(record),
+        ListenerEvent::Record(_, record) => Some(record),
         _ => None,
     }
 }
 
-fn lost(heard: Heard) -> Option<String> {
+fn lost(heard: ListenerEvent) -> Option<String> {
     match heard {
-        Heard::Lost(reason) => Some(reason),
+        ListenerEvent::Lost(reason) => Some(reason),
         _ => None,
     }
 }
@@ -56,7 +56,7 @@ async fn hears_of(edge: &Edge, user: &str, server: &mut Listening) -> AdviceReco
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_hears_of_its_user_through_a_broker() {
     let Some((edge, _broker, mut server)) = edge_and_server().await else { return };
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     let heard = hears_of(&edge, "alice", &mut server).await;
     assert_eq!((heard.downlink.as_mbit_per_sec(), heard.flows), (12.0, 1));
     edge.measure("bob", 9.0);
@@ -73,7 +73,7 @@ async fn a_user_who_is_wanted_no_more_is_given_up() {
     server.client.want(ALICE, 0, None);
     edge.until("given up", |server| server.sizes().1 == 0).await;
     server.client.want(ALICE, 2, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     assert_eq!(hears_of(&edge, "alice", &mut server).await.flows, 2);
 }
 
@@ -84,7 +84,7 @@ async fn an_operator_hears_of_all_users_and_a_device_tells_its_flows() {
     operator.client.want_all();
     operator.is_connected().await;
     let granted = [operator.hears().await, operator.hears().await];
-    assert_eq!(granted, [Heard::Granted(ALICE), Heard::Granted(BOB)]);
+    assert_eq!(granted, [ListenerEvent::Granted(ALICE), ListenerEvent::Granted(BOB)]);
     let device = broker.client(edge.credentials(Role::User, "alice"));
     device.client.tell_flows(4);
     while hears_of(&edge, "alice", &mut server).await.flows != 4 {}
@@ -109,7 +109,7 @@ async fn a_broker_that_was_killed_and_is_back_is_found_again_by_both_sides() {
             "nothing waits for the broker"
         );
         broker.start_again();
-        server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+        server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
         edge.until("connected again", Server::has_broker).await;
         let first = hears_of(&edge, "alice", &mut server).await;
         assert!(!first.handover, "the same site");

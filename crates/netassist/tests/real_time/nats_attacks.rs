@@ -1,7 +1,7 @@
 //! What a broker, configured as the guide says, and a service behind it do not do for those who may not.
 
 use crate::broker::{Broker, Raw, folder_of, is_there, tls};
-use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, Heard, Listening, name};
+use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
 use cellcc_netassist_client::statement::CONSENT;
@@ -27,8 +27,10 @@ async fn edge_and_broker() -> Option<(Edge, Broker)> {
 async fn is_lost(client: &mut Listening) -> String {
     client
         .hears_that(|heard| match heard {
-            Heard::Lost(reason) => Some(reason),
-            Heard::Granted(_) | Heard::Record(..) | Heard::Connected => panic!("{heard:?}"),
+            ListenerEvent::Lost(reason) => Some(reason),
+            ListenerEvent::Granted(_) | ListenerEvent::Record(..) | ListenerEvent::Connected => {
+                panic!("{heard:?}")
+            }
             _ => None,
         })
         .await
@@ -40,7 +42,7 @@ const WISH: &str = r#"{"subscribe":{"user":"10.45.0.2","flows":1}}"#;
 /// The client asks for Alice, and has what it asks for.
 async fn is_granted(client: &mut Listening) {
     client.client.want(ALICE, 1, None);
-    client.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    client.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
 }
 
 /// A program of somebody's own with the certificate of `video-1`.
@@ -151,8 +153,8 @@ async fn a_client_hears_that_the_broker_refuses_what_the_service_grants() {
     client.client.want(BOB, 1, Some(consent));
     let (user, reason) = client
         .hears_that(|heard| match heard {
-            Heard::Denied(user, reason) => Some((user, reason)),
-            Heard::Record(..) => panic!("{heard:?}"),
+            ListenerEvent::Denied(user, reason) => Some((user, reason)),
+            ListenerEvent::Record(..) => panic!("{heard:?}"),
             _ => None,
         })
         .await;
@@ -167,8 +169,8 @@ async fn without_a_flow_the_service_does_not_tell_a_users_key() {
     client.client.want(BOB, 1, None);
     let reason = client
         .hears_that(|heard| match heard {
-            Heard::Denied(Some(BOB), reason) => Some(reason),
-            Heard::Granted(_) => panic!("{heard:?}"),
+            ListenerEvent::Denied(Some(BOB), reason) => Some(reason),
+            ListenerEvent::Granted(_) => panic!("{heard:?}"),
             _ => None,
         })
         .await;
@@ -193,7 +195,7 @@ async fn only_a_service_publishes_records_and_only_under_its_own_name_does_a_cli
     }
     let reported = server.so_far();
     assert!(
-        !reported.iter().any(|heard| matches!(heard, Heard::Record(..) | Heard::Unusable)),
+        !reported.iter().any(|heard| matches!(heard, ListenerEvent::Record(..) | ListenerEvent::Unusable)),
         "{reported:?}"
     );
     assert_eq!(edge.server.counts().1.malformed, 0, "nothing of it has reached the service");
@@ -310,7 +312,7 @@ async fn a_client_that_reads_nothing_is_disconnected_and_does_not_hold_up_anothe
         assert_eq!(published.broker_records_dropped, 0, "{published:?}");
         // The other one has each record before the next thousand is made.
         while heard < made {
-            heard += u64::from(matches!(server.hears().await, Heard::Record(..)));
+            heard += u64::from(matches!(server.hears().await, ListenerEvent::Record(..)));
         }
     }
     let rest = tokio::task::spawn_blocking(move || {

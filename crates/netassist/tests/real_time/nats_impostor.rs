@@ -1,7 +1,7 @@
 //! Who stands in a broker's place, without a certificate or with one: what a client takes of it is bounded.
 
 use crate::broker::folder_of;
-use crate::support::{Edge, HANG_TIMEOUT, Heard, Listening, name};
+use crate::support::{Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
 use cellcc_netassist::Authority;
 use cellcc_netassist_client::{BrokerUrl, Role, ServiceAddress};
 use std::net::Ipv4Addr;
@@ -36,7 +36,7 @@ async fn taken(stream: &mut (impl AsyncWrite + Unpin), part: &[u8]) -> usize {
 async fn is_lost(client: &mut Listening) -> String {
     client
         .hears_that(|heard| match heard {
-            Heard::Lost(reason) => Some(reason),
+            ListenerEvent::Lost(reason) => Some(reason),
             _ => None,
         })
         .await

@@ -1,7 +1,7 @@
 //! Echoes over real sockets on loopback.
 
 use crate::sources::report;
-use crate::support::{ALICE, HANG_TIMEOUT, Heard, Listening, in_an_hour, name};
+use crate::support::{ALICE, HANG_TIMEOUT, ListenerEvent, Listening, in_an_hour, name};
 use cellcc_assist::AdviceRecord;
 use cellcc_netassist::daemon::{CellConfig, Config, Daemon, LiveFlowsFrom, Plmn};
 use cellcc_netassist::probe::{EchoHost, Prober};
@@ -132,7 +132,7 @@ async fn users_of_a_cell_have_the_round_trip_to_its_host_and_none_while_it_is_aw
     });
     let mut reported = async |is_so: fn(&AdviceRecord) -> bool| {
         let record = |heard| match heard {
-            Heard::Record(ALICE, record) if is_so(&record) => Some(record),
+            ListenerEvent::Record(ALICE, record) if is_so(&record) => Some(record),
             _ => None,
         };
         desk.hears_that(record).await

@@ -1,6 +1,6 @@
 //! What the service does for those who may.
 
-use crate::support::{ALICE, BOB, Edge, Heard, Listening, name};
+use crate::support::{ALICE, BOB, Edge, ListenerEvent, Listening, name};
 use cellcc_netassist::{Event, Ground};
 use cellcc_netassist_client::statement::CONSENT;
 use cellcc_netassist_client::{Role, ServiceAddress};
@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::UdpSocket;
 
-fn record(heard: Heard) -> Option<cellcc_assist::AdviceRecord> {
+fn record(heard: ListenerEvent) -> Option<cellcc_assist::AdviceRecord> {
     match heard {
-        Heard::Record(_, record) => Some(record),
+        ListenerEvent::Record(_, record) => Some(record),
         _ => None,
     }
 }
@@ -23,9 +23,9 @@ async fn a_server_hears_of_the_user_that_it_has_a_flow_with() {
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
     server.is_connected().await;
-    assert_eq!(server.hears().await, Heard::Granted(ALICE));
+    assert_eq!(server.hears().await, ListenerEvent::Granted(ALICE));
     edge.measure("alice", 12.0);
-    let Heard::Record(user, first) = server.hears().await else { panic!("no record") };
+    let ListenerEvent::Record(user, first) = server.hears().await else { panic!("no record") };
     assert_eq!((user, first.downlink.as_mbit_per_sec(), first.sequence), (ALICE, 12.0, 1));
     edge.measure("bob", 9.0);
     edge.measure("alice", 24.0);
@@ -42,7 +42,7 @@ async fn a_client_with_more_users_than_fit_a_window_gets_all_its_answers() {
         server.client.want(Ipv4Addr::from_bits(0x0a2e_0000 + index).into(), 1, None);
     }
     for _ in 0..COUNT {
-        server.hears_that(|heard| matches!(heard, Heard::Denied(..)).then_some(())).await;
+        server.hears_that(|heard| matches!(heard, ListenerEvent::Denied(..)).then_some(())).await;
     }
 }
 
@@ -51,11 +51,11 @@ async fn a_user_who_is_wanted_no_more_is_given_up_without_a_word() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     server.client.want(ALICE, 0, None);
     edge.until("it has ended", |server| server.sizes().1 == 0).await;
     server.client.want(ALICE, 1, None);
-    assert_eq!(server.hears().await, Heard::Granted(ALICE), "nothing in between");
+    assert_eq!(server.hears().await, ListenerEvent::Granted(ALICE), "nothing in between");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,7 +66,7 @@ async fn a_users_consent_opens_what_no_flow_does() {
     let consent = CONSENT.sign(&bob, &name(Role::Server, "video-1"), until).unwrap();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(BOB, 1, Some(consent));
-    server.hears_that(|heard| (heard == Heard::Granted(BOB)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(BOB)).then_some(())).await;
     edge.measure("bob", 9.0);
     assert_eq!(server.hears_that(record).await.downlink.as_mbit_per_sec(), 9.0);
 }
@@ -76,7 +76,7 @@ async fn a_device_tells_how_many_flows_it_has() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     let mut device = edge.client(edge.credentials(Role::User, "alice"));
     device.client.tell_flows(4);
     device.is_connected().await;
@@ -96,7 +96,7 @@ async fn an_operator_hears_of_all_users() {
     operator.client.want_all();
     operator.is_connected().await;
     let granted = [operator.hears().await, operator.hears().await];
-    assert_eq!(granted, [Heard::Granted(ALICE), Heard::Granted(BOB)]);
+    assert_eq!(granted, [ListenerEvent::Granted(ALICE), ListenerEvent::Granted(BOB)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,7 +104,7 @@ async fn what_happened_is_in_the_audit_log() {
     let mut edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     drop(server);
     let mut events = Vec::new();
     while !matches!(events.last(), Some(Event::Disconnected { .. })) {
@@ -121,18 +121,18 @@ async fn a_client_hears_why_the_service_is_gone_and_goes_on_trying() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == Heard::Granted(ALICE)).then_some(())).await;
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     // Closing the endpoint ends all connections, as a service that dies does sooner or later.
     edge.server.shut_down().await;
     let reason = server
         .hears_that(|heard| match heard {
-            Heard::Lost(reason) => Some(reason),
+            ListenerEvent::Lost(reason) => Some(reason),
             _ => None,
         })
         .await;
     assert!(reason.contains("the service has shut down"), "{reason}");
     // It goes on trying.
-    server.hears_that(|heard| matches!(heard, Heard::Lost(_)).then_some(())).await;
+    server.hears_that(|heard| matches!(heard, ListenerEvent::Lost(_)).then_some(())).await;
 }
 
 /// A way to a service that can lead to another one, as the address of a service that was killed and started again does.
@@ -186,10 +186,10 @@ async fn a_client_is_back_soon_after_the_service_was_killed_and_started_again() 
     *way.service.lock().unwrap() = again.address;
     let reason = client
         .hears_that(|heard| match heard {
-            Heard::Lost(reason) => Some(reason),
+            ListenerEvent::Lost(reason) => Some(reason),
             _ => None,
         })
         .await;
     assert_eq!(reason, ConnectionError::Reset.to_string(), "and not a time-out");
-    client.hears_that(|heard| (heard == Heard::Connected).then_some(())).await;
+    client.hears_that(|heard| (heard == ListenerEvent::Connected).then_some(())).await;
 }

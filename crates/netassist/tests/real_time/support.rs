@@ -1,6 +1,6 @@
 //! A service in this process, and clients of it.
 
-use cellcc_assist::{Advice, AdviceClass, AdviceRecord, Measured, MinRttParts};
+use cellcc_assist::{Advice, AdviceClass, AdviceRecord, Knowledge, MinRttParts};
 use cellcc_netassist::{
     AuditEntry, Authority, Identities, LiveFlows, Sample, Server, Service, ServiceClock, SourceName, User,
 };
@@ -101,7 +101,7 @@ impl Edge {
             age: Span::ZERO,
         };
         let user = SourceName::Name(user.into());
-        let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Measured::Known(advice) };
+        let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Knowledge::Known(advice) };
         self.server.samples(&[sample]);
     }
 
@@ -118,7 +118,7 @@ impl Edge {
 
 /// What a client heard.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum ListenerEvent {
     Record(IpAddr, AdviceRecord),
     Granted(IpAddr),
     Denied(Option<IpAddr>, String),
@@ -130,7 +130,7 @@ pub(crate) enum Heard {
 /// A client, and all that it hears.
 pub(crate) struct Listening {
     pub(crate) client: Client,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    heard: mpsc::UnboundedReceiver<ListenerEvent>,
 }
 
 impl Listening {
@@ -138,12 +138,12 @@ impl Listening {
         let (tell, heard) = mpsc::unbounded_channel();
         let listener = move |event: ClientEvent<'_>| {
             let _ = tell.send(match event {
-                ClientEvent::Record { user, record, .. } => Heard::Record(user, *record),
-                ClientEvent::Granted(user) => Heard::Granted(user),
-                ClientEvent::Denied { user, reason } => Heard::Denied(user, reason.into()),
-                ClientEvent::Connected => Heard::Connected,
-                ClientEvent::Lost(reason) => Heard::Lost(reason.into()),
-                ClientEvent::Unusable => Heard::Unusable,
+                ClientEvent::Record { user, record, .. } => ListenerEvent::Record(user, *record),
+                ClientEvent::Granted(user) => ListenerEvent::Granted(user),
+                ClientEvent::Denied { user, reason } => ListenerEvent::Denied(user, reason.into()),
+                ClientEvent::Connected => ListenerEvent::Connected,
+                ClientEvent::Lost(reason) => ListenerEvent::Lost(reason.into()),
+                ClientEvent::Unusable => ListenerEvent::Unusable,
             });
         };
         let client = Client::start(ClientSettings { service, credentials }, listener).unwrap();
@@ -151,12 +151,12 @@ impl Listening {
     }
 
     /// The next thing that is heard.
-    pub(crate) async fn hears(&mut self) -> Heard {
+    pub(crate) async fn hears(&mut self) -> ListenerEvent {
         timeout(HANG_TIMEOUT, self.heard.recv()).await.expect("nothing was heard").expect("the client lives")
     }
 
     /// What is heard next of this kind.
-    pub(crate) async fn hears_that<T>(&mut self, is_it: impl Fn(Heard) -> Option<T>) -> T {
+    pub(crate) async fn hears_that<T>(&mut self, is_it: impl Fn(ListenerEvent) -> Option<T>) -> T {
         loop {
             if let Some(found) = is_it(self.hears().await) {
                 return found;
@@ -165,11 +165,11 @@ impl Listening {
     }
 
     pub(crate) async fn is_connected(&mut self) {
-        assert_eq!(self.hears().await, Heard::Connected);
+        assert_eq!(self.hears().await, ListenerEvent::Connected);
     }
 
     /// Everything that has been heard until now.
-    pub(crate) fn so_far(&mut self) -> Vec<Heard> {
+    pub(crate) fn so_far(&mut self) -> Vec<ListenerEvent> {
         std::iter::from_fn(|| self.heard.try_recv().ok()).collect()
     }
 }

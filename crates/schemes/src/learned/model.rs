@@ -5,7 +5,7 @@
 
 use super::agent::AgentKind;
 use super::network::{Memory, Network, Step, Tensor};
-use cellcc_control::kind::Kind;
+use cellcc_control::kind::ValueKind;
 use cellcc_units::{Bytes, Span, input::InputError};
 use safetensors::{Dtype, SafeTensors};
 use sha2::{Digest, Sha256};
@@ -142,7 +142,7 @@ impl ModelFile {
     }
 }
 
-impl Kind for ModelFile {
+impl ValueKind for ModelFile {
     type Value = Option<NamedModel>;
 
     fn read(&self, text: &str) -> Option<Self::Value> {

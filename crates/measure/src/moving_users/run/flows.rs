@@ -2,7 +2,7 @@
 
 use super::USERS;
 use super::edge::Edge;
-use super::heard::{Heard, Observed};
+use super::heard::{Observed, SiteChanges};
 use anyhow::{Context, Result};
 use cellcc_emu::topology::Topology;
 use cellcc_experiment::Source;
@@ -62,7 +62,7 @@ impl Flows {
         runtime: &Runtime,
         topology: &Topology,
         edge: &Edge,
-        heard: &Heard,
+        heard: &SiteChanges,
         time: Duration,
     ) -> Result<Self> {
         let (stop, stops) = watch::channel(false);
@@ -148,7 +148,7 @@ fn connect(topology: &Topology, user: usize, flow: &Flow) -> Result<TcpStream> {
 fn serve(
     address: Ipv4Addr,
     advice: cellcc_netassist_client::ClientSettings,
-    heard: Heard,
+    heard: SiteChanges,
 ) -> Result<(SocketAddr, Trust)> {
     let service = AssistedPeers::start(advice, |_| {})?;
     let settings = ServerSettings {

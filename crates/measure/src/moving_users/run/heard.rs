@@ -25,9 +25,9 @@ pub(crate) struct Began {
 
 /// All changes of the site from which a sender hears. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Heard(Arc<Mutex<Vec<Began>>>);
+pub(crate) struct SiteChanges(Arc<Mutex<Vec<Began>>>);
 
-impl Heard {
+impl SiteChanges {
     pub(crate) fn all(&self) -> Vec<Began> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -66,7 +66,7 @@ impl Drop for KernelWatch {
 }
 
 /// `map`: the advice of the kernel's schemes.
-pub(crate) fn watch_kernel(map: MapHandle, users: &[IpAddr], heard: Heard) -> KernelWatch {
+pub(crate) fn watch_kernel(map: MapHandle, users: &[IpAddr], heard: SiteChanges) -> KernelWatch {
     let (stop, users) = (Arc::new(AtomicBool::new(false)), users.to_vec());
     let stopped = Arc::clone(&stop);
     let thread = std::thread::spawn(move || {
@@ -99,7 +99,7 @@ fn reported(map: &MapHandle, user: IpAddr) -> Result<Option<Span>> {
 #[derive(Debug)]
 pub(crate) struct Observed<S> {
     pub(crate) service: S,
-    pub(crate) heard: Heard,
+    pub(crate) heard: SiteChanges,
 }
 
 impl<S: AdviceService> AdviceService for Observed<S> {
@@ -115,7 +115,7 @@ impl<S: AdviceService> AdviceService for Observed<S> {
 struct ObservedPeer {
     source: Box<dyn AdviceSource>,
     peer: IpAddr,
-    heard: Heard,
+    heard: SiteChanges,
 }
 
 impl AdviceSource for ObservedPeer {

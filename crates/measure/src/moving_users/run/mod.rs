@@ -26,7 +26,7 @@ use cellcc_link::{Bottleneck, Capacity, Delay, LinkConfig, Scheduler};
 use cellcc_units::{QueueLimit, Rate, Span};
 use edge::Edge;
 use flows::Flows;
-use heard::{Heard, watch_kernel};
+use heard::{SiteChanges, watch_kernel};
 use memory::Memory;
 pub(crate) use outcome::Outcome;
 use sites::Sites;
@@ -72,7 +72,7 @@ pub(crate) fn run(program: &Path, folder: &Path, schedule: &Schedule, stop: &Ato
     let mut sites = Sites::start(&runtime)?;
     let server = topology.outside().address4.into();
     let edge = Edge::start(program, folder, outside, server, &users, sites.addresses())?;
-    let (kernel, quic) = (Heard::default(), Heard::default());
+    let (kernel, quic) = (SiteChanges::default(), SiteChanges::default());
     let watch = watch_kernel(edge.advice_map()?, &users, kernel.clone());
     let interval = schedule.move_interval / USERS.len() as u32;
     let moves = schedule.moves * USERS.len();

@@ -1,7 +1,7 @@
 //! What came out, as text and as what is wrong with it.
 
 use super::USERS;
-use super::heard::Heard;
+use super::heard::SiteChanges;
 use super::memory::{Memory, Resident};
 use super::sites::{Move, SITES};
 use cellcc_netassist::base_station::REPORT_PERIOD;
@@ -33,8 +33,8 @@ impl Outcome {
     pub(crate) fn new(
         moves: &[Move],
         users: &[IpAddr],
-        kernel: &Heard,
-        quic: &Heard,
+        kernel: &SiteChanges,
+        quic: &SiteChanges,
         lost: Vec<String>,
         memory: Memory,
     ) -> Self {
@@ -125,7 +125,7 @@ fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
 }
 
-fn recoveries(moves: &[Move], users: &[IpAddr], heard: &Heard) -> Recoveries {
+fn recoveries(moves: &[Move], users: &[IpAddr], heard: &SiteChanges) -> Recoveries {
     let heard = heard.all();
     let recovery = |(index, moved): (usize, &Move)| {
         let next = moves[index + 1..].iter().find(|next| next.user == moved.user).map(|next| next.at);

@@ -11,7 +11,7 @@ use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
 use crate::sample::Sample;
 use crate::source::Reading;
-use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
+use cellcc_assist::{BaseRtt, Counted, Evidence, Knowledge, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
@@ -151,7 +151,7 @@ impl FlexRicReader {
             (UserNames::Tunnel, Some(tunnel)) => SourceName::Tunnel(tunnel),
             (UserNames::Tunnel, None) => return None,
         };
-        let measured = Measured::Counted(gathered.counted(queued, settings.network_rtt));
+        let measured = Knowledge::Counted(gathered.counted(queued, settings.network_rtt));
         Some(Sample { user, cell: settings.pci.into(), until: now, measured })
     }
 }
@@ -225,8 +225,8 @@ mod tests {
 
     fn observed(samples: &[Sample]) -> Observation {
         match samples[0].measured {
-            Measured::Counted(counted) => counted.downlink,
-            Measured::Known(_) => panic!("no oracle"),
+            Knowledge::Counted(counted) => counted.downlink,
+            Knowledge::Known(_) => panic!("no oracle"),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
 use crate::sample::Sample;
 use crate::source::Reading;
-use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
+use cellcc_assist::{BaseRtt, Counted, Evidence, Knowledge, Observation};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;
 
@@ -112,7 +112,7 @@ impl GnbReader {
             user: SourceName::Radio(name),
             cell: user.pci.into(),
             until: now,
-            measured: Measured::Counted(counted),
+            measured: Knowledge::Counted(counted),
         })
     }
 
@@ -187,8 +187,8 @@ mod tests {
         );
         let samples = reader.read(Time::ZERO, message(1050, 1, users).as_bytes()).unwrap().samples;
         match samples[0].measured {
-            Measured::Counted(counted) => counted.downlink,
-            Measured::Known(_) => panic!("no oracle"),
+            Knowledge::Counted(counted) => counted.downlink,
+            Knowledge::Known(_) => panic!("no oracle"),
         }
     }
 

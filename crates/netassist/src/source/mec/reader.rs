@@ -5,7 +5,7 @@ use crate::entries::{Entries, Entry, fields};
 use crate::identity::SourceName;
 use crate::sample::Sample;
 use crate::source::{MessageReader, Reading};
-use cellcc_assist::{BaseRtt, Counted, Evidence, Measured, Observation};
+use cellcc_assist::{BaseRtt, Counted, Evidence, Knowledge, Observation};
 use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::Deserialize;
@@ -124,7 +124,7 @@ impl MecReader {
             uplink_delay: None,
             base_rtt: BaseRtt::ToBaseStation(self.network_rtt),
         };
-        Sample { user: entry.user, cell: entry.cell, until: now, measured: Measured::Counted(counted) }
+        Sample { user: entry.user, cell: entry.cell, until: now, measured: Knowledge::Counted(counted) }
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(read(&mut reader, &answer(100, &alice)), [], "it only begins a period");
         let samples = read(&mut reader, &answer(101, &alice));
         assert_eq!((&samples[0].user, samples[0].cell), (&SourceName::Address([10, 45, 0, 2].into()), 0x4b));
-        let Measured::Counted(counted) = samples[0].measured else { panic!("no oracle") };
+        let Knowledge::Counted(counted) = samples[0].measured else { panic!("no oracle") };
         assert_eq!(
             (counted.downlink.served, counted.downlink.period),
             (Bytes::new(1_500_000), Span::from_secs(1))
@@ -310,7 +310,7 @@ mod tests {
             assert_eq!(reader.read(Time::ZERO, text.as_bytes()).unwrap().samples, []);
             let later = Time::ZERO + Span::from_secs(2);
             let samples = reader.read(later, text.as_bytes()).unwrap().samples;
-            let Measured::Counted(counted) = samples[0].measured else { panic!("no oracle") };
+            let Knowledge::Counted(counted) = samples[0].measured else { panic!("no oracle") };
             assert_eq!(counted.downlink.period, Span::from_secs(2));
         }
     }
@@ -343,10 +343,10 @@ mod tests {
         let mut reported = |seconds, kbit: &str| {
             let samples = read(&mut reader, &answer(seconds, &entry(1, "10.45.0.2", kbit)));
             samples.first().map(|sample| match sample.measured {
-                Measured::Counted(counted) => {
+                Knowledge::Counted(counted) => {
                     estimator.estimate(&counted.downlink).bandwidth.as_mbit_per_sec()
                 }
-                Measured::Known(_) => panic!("no oracle"),
+                Knowledge::Known(_) => panic!("no oracle"),
             })
         };
         let most = (100..110).filter_map(|second| reported(second, "24000")).fold(0.0, f64::max);

@@ -5,7 +5,7 @@ use super::{Outbox, Waiting};
 use crate::transport::shared::Shared;
 use cellcc_http_port::ProblemLog;
 use cellcc_netassist_client::nats::subject::{ALL_REQUESTS, CellName, SubjectToken};
-use cellcc_netassist_client::nats::{BrokerUrl, Client, Connection, Heard};
+use cellcc_netassist_client::nats::{BrokerEvent, BrokerUrl, Client, Connection};
 use cellcc_netassist_client::{Backoff, CertificateError, Credentials, PeerName, drawn_share};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -153,8 +153,8 @@ async fn answer(
             }
         };
         let message = match heard {
-            Heard::Message(message) => message,
-            Heard::Refused(what) => {
+            BrokerEvent::Message(message) => message,
+            BrokerEvent::Refused(what) => {
                 let refusals = {
                     let counts = &mut shared.state().counts;
                     counts.broker_refusals += 1;
@@ -168,11 +168,11 @@ async fn answer(
                 }
                 continue;
             }
-            Heard::Late => {
+            BrokerEvent::Late => {
                 shared.state().counts.broker_requests_dropped += 1;
                 continue;
             }
-            Heard::Lost(reason) => return reason,
+            BrokerEvent::Lost(reason) => return reason,
         };
         let Some(answer_to) = message.reply else { continue };
         for answer in registrations.answers(&message.subject, &answer_to, &message.payload) {
