@@ -10,6 +10,8 @@ use super::timetables::{FeedbackSource, Trace};
 use serde::Deserialize;
 use std::path::PathBuf;
 
+/// Makes [`SourceConfig`] of one list. A macro, since serde reads the tag from variants: by hand a kind would stand in the enum and in
+/// each of three matches.
 macro_rules! kinds {
     ($($name:literal: $Kind:ident,)*) => {
         /// A table `[[source]]` of the configuration.
