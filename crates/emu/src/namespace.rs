@@ -188,6 +188,11 @@ pub fn enter_user_namespace_if_needed() -> Result<bool, EmuError> {
 }
 
 fn no_user_namespace(source: &io::Error) -> String {
+    // What the kernel answers to a process of several threads.
+    if source.kind() == io::ErrorKind::InvalidInput {
+        return "a process with several threads may not make a user namespace; run this as root, or use the command `cellcc`"
+            .into();
+    }
     let knobs = [
         ("/proc/sys/kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
         (

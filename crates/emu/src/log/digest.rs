@@ -2,6 +2,7 @@
 
 use super::delays::{Counts, DelaySeries, SignalDelay};
 use super::read::Entry;
+use serde::Serialize;
 use std::num::NonZeroU64;
 
 /// The figures of a log. Averages are over the time from its first line to its last, as Mahimahi has them.
@@ -44,6 +45,35 @@ pub struct Bin {
     pub delay_sum_ms: u64,
     /// The longest of them.
     pub delay_max_ms: u64,
+}
+
+/// The figures of a log in all.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary<'a> {
+    /// The name of the log.
+    pub log: &'a str,
+    /// Seconds from the first line to the last.
+    pub duration_s: f64,
+    /// What the link could carry.
+    pub capacity_mbit_s: Option<f64>,
+    /// What came to the queue.
+    pub arrived_mbit_s: Option<f64>,
+    /// What left the link.
+    pub throughput_mbit_s: Option<f64>,
+    /// The share of the capacity that was used.
+    pub utilisation: Option<f64>,
+    /// The 95th percentile of the packets' queueing delays.
+    pub queueing_delay_p95_ms: Option<u64>,
+    /// The 95th percentile of the signal delay.
+    pub signal_delay_p95_ms: Option<u64>,
+    /// Packets that came to the queue.
+    pub arrived_packets: u64,
+    /// Packets that left the link.
+    pub departed_packets: u64,
+    /// Packets dropped.
+    pub dropped_packets: u64,
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
 }
 
 /// Bins of a log: a million are 72 MB.
@@ -119,6 +149,36 @@ impl Digest {
         bytes as f64 * 8.0 / 1e3 / self.bin_ms.get() as f64
     }
 
+    /// Width of the bins in seconds.
+    pub fn bin_s(&self) -> f64 {
+        self.bin_ms.get() as f64 / 1e3
+    }
+
+    /// When each of [`Digest::bins`] begins, in seconds, and the bin.
+    pub fn timed_bins(&self) -> impl Iterator<Item = (f64, &Bin)> {
+        let starts = (self.first_bin..).map(|index| index as f64 * self.bin_ms.get() as f64 / 1e3);
+        starts.zip(&self.bins)
+    }
+
+    /// All figures together, of the log of this name.
+    pub fn summary<'a>(&self, log: &'a str) -> Summary<'a> {
+        let total = &self.total;
+        Summary {
+            log,
+            duration_s: self.duration_s(),
+            capacity_mbit_s: self.mean_mbit_s(total.offered_bytes),
+            arrived_mbit_s: self.mean_mbit_s(total.arrived_bytes),
+            throughput_mbit_s: self.mean_mbit_s(total.departed_bytes),
+            utilisation: self.utilisation(),
+            queueing_delay_p95_ms: self.queueing_delay_p95_ms(),
+            signal_delay_p95_ms: self.signal_delay_p95_ms(),
+            arrived_packets: total.arrived_packets,
+            departed_packets: total.departed_packets,
+            dropped_packets: total.dropped_packets,
+            dropped_bytes: total.dropped_bytes,
+        }
+    }
+
     /// The share of the capacity that was used; `None` of a log without capacity.
     pub fn utilisation(&self) -> Option<f64> {
         let offered = self.total.offered_bytes;
@@ -138,6 +198,17 @@ impl Digest {
 }
 
 impl Bin {
+    /// The share of the packets that came which were dropped.
+    pub fn dropped_share(&self) -> f64 {
+        self.dropped_packets as f64 / self.arrived_packets.max(1) as f64
+    }
+
+    /// The mean and the longest delay of what left, in milliseconds; `None` where nothing did.
+    pub fn delays_ms(&self) -> Option<[f64; 2]> {
+        let count = self.departed_packets;
+        (count > 0).then(|| [self.delay_sum_ms as f64 / count as f64, self.delay_max_ms as f64])
+    }
+
     fn add(&mut self, entry: Entry) {
         match entry {
             Entry::Opportunity { bytes, .. } => self.offered_bytes += bytes,

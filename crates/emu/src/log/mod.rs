@@ -20,7 +20,7 @@ mod read;
 mod sink;
 
 pub use delays::{DelayRange, DelaySeries};
-pub use digest::{Bin, Digest};
+pub use digest::{Bin, Digest, Summary};
 pub use read::{Entry, read, read_from};
 pub use sink::{LogSink, LogSummary};
 

@@ -2,10 +2,9 @@
 
 use crate::exit::{Exit, print, tell, unwritten, write_file};
 use crate::grid;
-use cellcc_emu::log::{self, Bin, DelayRange, Digest};
+use cellcc_emu::log::{self, Bin, DelayRange, Digest, Summary};
 use cellcc_report::{Figure, Shape, TableFormat, TimeLine};
 use cellcc_units::Span;
-use serde::Serialize;
 use std::fs;
 use std::io;
 use std::num::NonZeroU64;
@@ -43,10 +42,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         write_file(&path, content)?;
         tell(&format!("wrote {}", path.display()));
     }
-    let summary = Summary::new(&name, &digest);
+    let summary = digest.summary(&name);
     match args.format {
         TableFormat::Table => print(&summary_lines(&digest)),
-        format => print(&grid::render(format, &Summary::COLUMNS, &[summary.cells()], &[&summary])?),
+        format => print(&grid::render(format, &COLUMNS, &[cells(&summary)], &[&summary])?),
     }
 }
 
@@ -116,13 +115,10 @@ fn signal_line(digest: &Digest) -> String {
 
 /// What Mahimahi's script does not know; nothing where there was none.
 fn drop_lines(digest: &Digest) -> String {
-    let Bin { dropped_packets, arrived_packets, .. } = digest.total;
-    match dropped_packets {
+    let share = 100.0 * digest.total.dropped_share();
+    match digest.total.dropped_packets {
         0 => String::new(),
-        _ => {
-            let share = 100.0 * dropped_packets as f64 / arrived_packets.max(1) as f64;
-            format!("Dropped: {dropped_packets} packets ({share:.2}% of those that came)\n")
-        }
+        count => format!("Dropped: {count} packets ({share:.2}% of those that came)\n"),
     }
 }
 
@@ -130,74 +126,39 @@ fn or_dash(value: Option<u64>) -> String {
     value.map_or("-".into(), |value| value.to_string())
 }
 
-#[derive(Serialize)]
-struct Summary<'a> {
-    log: &'a str,
-    duration_s: f64,
-    capacity_mbit_s: Option<f64>,
-    arrived_mbit_s: Option<f64>,
-    throughput_mbit_s: Option<f64>,
-    utilisation: Option<f64>,
-    queueing_delay_p95_ms: Option<u64>,
-    signal_delay_p95_ms: Option<u64>,
-    arrived_packets: u64,
-    departed_packets: u64,
-    dropped_packets: u64,
-    dropped_bytes: u64,
-}
+/// The columns of the summary, as its keys are.
+const COLUMNS: [&str; 12] = [
+    "log",
+    "duration_s",
+    "capacity_mbit_s",
+    "arrived_mbit_s",
+    "throughput_mbit_s",
+    "utilisation",
+    "queueing_delay_p95_ms",
+    "signal_delay_p95_ms",
+    "arrived_packets",
+    "departed_packets",
+    "dropped_packets",
+    "dropped_bytes",
+];
 
-impl<'a> Summary<'a> {
-    const COLUMNS: [&'static str; 12] = [
-        "log",
-        "duration_s",
-        "capacity_mbit_s",
-        "arrived_mbit_s",
-        "throughput_mbit_s",
-        "utilisation",
-        "queueing_delay_p95_ms",
-        "signal_delay_p95_ms",
-        "arrived_packets",
-        "departed_packets",
-        "dropped_packets",
-        "dropped_bytes",
-    ];
-
-    fn new(log: &'a str, digest: &Digest) -> Self {
-        let total = &digest.total;
-        Self {
-            log,
-            duration_s: digest.duration_s(),
-            capacity_mbit_s: digest.mean_mbit_s(total.offered_bytes),
-            arrived_mbit_s: digest.mean_mbit_s(total.arrived_bytes),
-            throughput_mbit_s: digest.mean_mbit_s(total.departed_bytes),
-            utilisation: digest.utilisation(),
-            queueing_delay_p95_ms: digest.queueing_delay_p95_ms(),
-            signal_delay_p95_ms: digest.signal_delay_p95_ms(),
-            arrived_packets: total.arrived_packets,
-            departed_packets: total.departed_packets,
-            dropped_packets: total.dropped_packets,
-            dropped_bytes: total.dropped_bytes,
-        }
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-        let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-        vec![
-            self.log.into(),
-            self.duration_s.to_string(),
-            real(self.capacity_mbit_s),
-            real(self.arrived_mbit_s),
-            real(self.throughput_mbit_s),
-            real(self.utilisation),
-            whole(self.queueing_delay_p95_ms),
-            whole(self.signal_delay_p95_ms),
-            self.arrived_packets.to_string(),
-            self.departed_packets.to_string(),
-            self.dropped_packets.to_string(),
-            self.dropped_bytes.to_string(),
-        ]
-    }
+fn cells(summary: &Summary) -> Vec<String> {
+    let real = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let whole = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    vec![
+        summary.log.into(),
+        summary.duration_s.to_string(),
+        real(summary.capacity_mbit_s),
+        real(summary.arrived_mbit_s),
+        real(summary.throughput_mbit_s),
+        real(summary.utilisation),
+        whole(summary.queueing_delay_p95_ms),
+        whole(summary.signal_delay_p95_ms),
+        summary.arrived_packets.to_string(),
+        summary.departed_packets.to_string(),
+        summary.dropped_packets.to_string(),
+        summary.dropped_bytes.to_string(),
+    ]
 }
 
 /// A row a bin.
@@ -213,24 +174,20 @@ fn bins(digest: &Digest) -> Result<String, Exit> {
         "queueing_delay_max_ms",
     ];
     let rows: Vec<Vec<String>> = digest
-        .bins
-        .iter()
-        .zip(digest.first_bin..)
-        .map(|(bin, index)| {
+        .timed_bins()
+        .map(|(start_s, bin)| {
             let rate = |bytes| digest.bin_mbit_s(bytes).to_string();
             let mut row = vec![
-                (index as f64 * digest.bin_ms.get() as f64 / 1e3).to_string(),
+                start_s.to_string(),
                 rate(bin.offered_bytes),
                 rate(bin.arrived_bytes),
                 rate(bin.departed_bytes),
                 rate(bin.dropped_bytes),
                 bin.dropped_packets.to_string(),
             ];
-            row.extend(match bin.departed_packets {
-                0 => [String::new(), String::new()],
-                count => [bin.delay_sum_ms as f64 / count as f64, bin.delay_max_ms as f64]
-                    .map(|milliseconds| milliseconds.to_string()),
-            });
+            row.extend(
+                bin.delays_ms().map_or_else(Default::default, |delays| delays.map(|ms| ms.to_string())),
+            );
             row
         })
         .collect();
@@ -241,8 +198,8 @@ fn throughput_figure(title: &str, digest: &Digest) -> String {
     let line = |name: &str, shape, of: fn(&Bin) -> u64| TimeLine {
         name: format!("{name}, mean {:.2}", digest.mean_mbit_s(of(&digest.total)).unwrap_or(0.0)),
         shape,
-        start_s: (digest.first_bin as f64) * digest.bin_ms.get() as f64 / 1e3,
-        step_s: digest.bin_ms.get() as f64 / 1e3,
+        start_s: digest.timed_bins().next().map_or(0.0, |(start_s, _)| start_s),
+        step_s: digest.bin_s(),
         values: digest.bins.iter().map(|bin| digest.bin_mbit_s(of(bin)) as f32).collect(),
     };
     type Counter = fn(&Bin) -> u64;
