@@ -122,7 +122,7 @@ impl Plan {
             let plan = request.plan(&driver, &version).map_err(of_request)?;
             if driver.real_time(&plan).is_some() {
                 return Err(InputError::new_err(
-                    "driver: shares run beside one another, and a run in real time needs the machine for itself; run it with \
+                    "driver: shares run at the same time, and a run in real time needs the machine for itself; run it with \
                      cellcc.compare(...)",
                 ));
             }

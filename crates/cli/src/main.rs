@@ -5,13 +5,12 @@
 
 mod check;
 mod compare;
-mod completions;
 mod conditions;
+mod documents;
 mod exit;
 mod free_folder;
 mod grid;
 mod interrupt;
-mod man;
 #[cfg_attr(not(feature = "network"), path = "without_network.rs")]
 mod network;
 mod present;
@@ -21,14 +20,15 @@ mod running;
 mod schemes;
 mod terminal;
 mod trace;
-mod usage;
 // Its tests compare it with `network`.
 #[cfg(all(test, feature = "network"))]
 #[allow(dead_code)]
 mod without_network;
 
-use clap::{Parser, Subcommand};
-use exit::Exit;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Error, Parser, Subcommand};
+use exit::{Exit, tell};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Compares congestion controls over cellular links.
@@ -61,7 +61,7 @@ enum Command {
     #[command(subcommand)]
     Trace(trace::Command),
     /// Join the folders that `compare --shard` left.
-    Merge(results::merge::Args),
+    Merge(results::report::Merge),
     /// Write a job script that runs a plan on a SLURM cluster, as an array of shares.
     Slurm(Box<results::slurm::Args>),
     /// Split the queueing delay into the link's part and each scheme's part.
@@ -71,28 +71,28 @@ enum Command {
     /// pauses and bursts.
     Explain(results::explain::Args),
     /// Make the report again from a folder of results.
-    Report(results::report::Args),
+    Report(results::report::Report),
     /// Draw one figure of a folder of results, for a paper.
     Plot(Box<results::plot::Args>),
     /// Write runs, time series and curves of a folder of results as Parquet or CSV.
-    Export(results::export::Args),
+    Export(results::export::Export),
     /// List the runs of a folder of results one by one, outliers first.
-    Runs(results::runs::Args),
+    Runs(results::export::Runs),
     /// Replay a recorded flow and report the first decision that differs.
     Replay(results::replay::Args),
     #[command(flatten)]
     Network(network::Command),
     /// Print completions for a shell.
-    Completions(completions::Args),
+    Completions(documents::Completions),
     /// Print the man page, or write those of all commands.
-    Man(man::Args),
+    Man(documents::Man),
 }
 
 fn main() -> ExitCode {
     let arguments = network::arguments();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return usage::report(&error, &arguments),
+        Err(error) => return report_usage(&error, &arguments),
     };
     let result = match cli.command {
         Command::Compare(args) => compare::run(*args),
@@ -100,25 +100,70 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
-        Command::Merge(args) => results::merge::run(&args),
+        Command::Merge(args) => results::report::merge(&args),
         Command::Slurm(args) => results::slurm::run(&args),
         Command::Explain(args) => results::explain::run(&args),
-        Command::Report(args) => results::report::run(&args),
+        Command::Report(args) => results::report::report(&args),
         Command::Plot(args) => results::plot::run(&args),
-        Command::Export(args) => results::export::run(&args),
-        Command::Runs(args) => results::runs::run(&args),
+        Command::Export(args) => results::export::export(&args),
+        Command::Runs(args) => results::export::runs(&args),
         Command::Replay(args) => return results::replay::run(&args).unwrap_or_else(Exit::report),
         Command::Network(command) => return network::run(command).unwrap_or_else(Exit::report),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
+        Command::Completions(args) => documents::completions(&args),
+        Command::Man(args) => documents::man(&args),
     };
     result.map_or_else(Exit::report, |()| ExitCode::SUCCESS)
+}
+
+/// Says what is wrong with the arguments, and gives the status; prints help and version, which are no errors.
+fn report_usage(error: &Error, arguments: &[OsString]) -> ExitCode {
+    let help = [
+        ErrorKind::DisplayHelp,
+        ErrorKind::DisplayVersion,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+    ];
+    if help.contains(&error.kind()) {
+        error.exit();
+    }
+    if error.kind() == ErrorKind::InvalidUtf8
+        && let Some(argument) = arguments.iter().find(|argument| argument.to_str().is_none())
+    {
+        return Exit::input(format!("the argument {argument:?} is not UTF-8; rename the file")).report();
+    }
+    let invalid = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if error.kind() == ErrorKind::UnknownArgument => Some(word),
+        _ => None,
+    };
+    if let Some(meant) = invalid.and_then(|word| list(word, arguments)) {
+        return Exit::input(meant).report();
+    }
+    tell(error.render().to_string().trim_end());
+    ExitCode::from(2)
+}
+
+/// A hint for a list written with spaces in place of commas: `--schemes cubic bbr`.
+fn list(word: &str, arguments: &[OsString]) -> Option<String> {
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let at = words.iter().position(|one| *one == word)?;
+    let flag = words[..at].iter().rposition(|one| one.starts_with('-'))?;
+    let root = Cli::command();
+    let subcommands = std::iter::successors(Some((&root, 1)), |(command, at)| {
+        Some((command.find_subcommand(words.get(*at)?)?, at + 1))
+    });
+    let (command, _) = subcommands.last()?;
+    let name = words[flag].trim_start_matches('-');
+    let is_named = |arg: &&clap::Arg| arg.get_long() == Some(name) || name.chars().eq(arg.get_short());
+    let arg = command.get_arguments().find(is_named)?;
+    let takes_list = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "LIST"));
+    let parts: Vec<&str> =
+        words[flag + 1..].iter().copied().take_while(|one| !one.starts_with('-')).collect();
+    let (flag, list) = (words[flag], parts.join(","));
+    takes_list.then(|| format!("{flag} takes a list with commas between its parts: {flag} {list}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     /// As wide as clap makes help where the terminal is wider.
     const WIDTH: usize = 100;

@@ -1,9 +1,8 @@
 //! What is asked for, and how it becomes a Plan: the same for the command line and for Python.
 
 use crate::files::folder::Folder;
-use crate::files::scenario_file;
 use crate::{RunnerError, check_plan, ranges, traces};
-use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile, Seeds};
+use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile, Seeds, conditions};
 use cellcc_link::{Delay, ShareOverTime};
 use cellcc_units::{Bytes, input};
 use std::path::Path;
@@ -149,13 +148,29 @@ impl Request {
     /// # Errors
     /// What of it has no form in TOML.
     pub fn scenario_toml(&self) -> Result<String, RequestError> {
-        scenario_file::text(&self.file).map_err(RequestError::new)
+        as_toml(&self.file).map_err(RequestError::new)
     }
+}
+
+/// A plan as a person would write it. A Record keeps the texts that its id was made with: `0x` where this says `0%`.
+///
+/// # Errors
+/// What of the plan has no form in TOML.
+fn as_toml(file: &PlanFile) -> Result<String, toml::ser::Error> {
+    let mut table = Table::try_from(file)?;
+    for row in conditions::rows() {
+        let Some(Value::String(text)) = conditions::get_mut(&mut table, row.key) else { continue };
+        if let Some(natural) = row.takes.natural(text) {
+            *text = natural;
+        }
+    }
+    toml::to_string(&table)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_units::Ratio;
 
     #[test]
     fn the_quick_start_is_a_scenario() {
@@ -175,5 +190,20 @@ mod tests {
     fn a_mistake_is_reported_with_its_line() {
         let error = Request::parse("x.toml", "schemes = ['cubic']\n[path]\nqueu = '10pkt'\n").unwrap_err();
         assert!(error.to_string().starts_with("x.toml:3: ") && error.to_string().contains("queu"), "{error}");
+    }
+
+    #[test]
+    fn values_are_written_as_a_person_would_and_read_back() {
+        let mut file = PlanFile::default();
+        let usual = as_toml(&file).unwrap();
+        for line in ["loss = \"0%\"", "mss = \"1448B\"", "header = \"52B\""] {
+            assert!(usual.contains(line), "{line}: {usual}");
+        }
+        file.path.loss = Ratio::new(0.015);
+        // No number of percent in few digits is this share.
+        file.path.reverse.loss = Ratio::new(1.0 / 3.0);
+        let written = as_toml(&file).unwrap();
+        assert!(written.contains("loss = \"1.5%\""), "{written}");
+        assert_eq!(toml::from_str::<PlanFile>(&written).unwrap(), file);
     }
 }

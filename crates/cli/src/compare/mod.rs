@@ -1,10 +1,8 @@
 //! `cellcc compare`: flags and a Scenario become a Plan, the Plan is run, and its Records are reported.
 
-mod args;
 mod events;
 mod request;
 
-pub(crate) use args::Args;
 pub(crate) use request::{of_words, with};
 
 use crate::exit::{Exit, tell};
@@ -13,11 +11,60 @@ use crate::interrupt::stop_on_signal;
 use crate::present::{self, HeldAgainst};
 use crate::running::{Bar, jobs};
 use crate::terminal::quoted;
-use args::ExecutionArgs;
-use cellcc_runner::{Drivers, Existing, Outcome, OutputFolder, Runner};
+use crate::{conditions, grid};
+use cellcc_report::TableFormat;
+use cellcc_runner::{Drivers, Existing, Outcome, OutputFolder, Runner, SeriesDetail, Shard};
 use cellcc_version::VERSION;
 use events::Events;
 use std::path::PathBuf;
+
+/// A flag that is not given leaves what the Scenario file says, or the quick start.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc compare
+  cellcc compare --schemes 'cubic,reminis(dtt=40ms)' --traces my-traces/ --seeds 1..3 --out results
+  cellcc compare --schemes '2*cubic+reminis@5s..60s' --traces 100Mbit/s lte-drive --queue 800pkt")]
+pub(crate) struct Args {
+    /// A Scenario in TOML; flags have the last word.
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    #[command(flatten)]
+    conditions: conditions::Flags,
+    #[command(flatten, next_help_heading = "Execution and output")]
+    execution: ExecutionArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExecutionArgs {
+    /// How many runs go on at a time [default: one per processor].
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// The output folder [default: the next free one of cellcc-out/001, 002, ...].
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Finish what was interrupted in --out [default: the last one of cellcc-out/001, ...]; with nothing else given, just that.
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Replace results that --out holds already.
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// How much of time series and curves to keep: off, sampled (of curves the points that a figure can show apart) or full.
+    #[arg(long, value_name = "HOW-MUCH", default_value = "sampled")]
+    series: SeriesDetail,
+    /// Run only a share of the plan, such as 2/8, for array jobs; `cellcc merge` joins the shares.
+    #[arg(long, value_name = "INDEX/COUNT", requires = "out")]
+    shard: Option<Shard>,
+    /// Write the event log of each flow (every event, every decision of its scheme) to a file in this folder, for
+    /// `cellcc replay`: RUN.flowINDEX.events.
+    #[arg(long, value_name = "DIR")]
+    events: Option<PathBuf>,
+    /// How to print the table: JSON and CSV have a row a run, the others a row a scheme.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+    #[command(flatten)]
+    shown: present::Shown,
+}
 
 pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
     if args.execution.resume && args.execution.out.is_none() {

@@ -1,6 +1,6 @@
 //! Flags and Scenario file become one [`Request`].
 
-use super::args::Args;
+use super::Args;
 use crate::conditions;
 use crate::exit::Exit;
 use cellcc_runner::Request;

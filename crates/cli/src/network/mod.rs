@@ -42,15 +42,15 @@ pub(crate) enum Command {
     Shell(Box<emulator::shell::Args>),
     /// Check what the emulator can do on this machine.
     #[cfg(target_os = "linux")]
-    Doctor(emulator::doctor::Args),
+    Doctor(emulator::Doctor),
     /// Load schemes into the kernel's TCP, for every program on this machine.
     #[cfg(target_os = "linux")]
     #[cfg_attr(feature = "kernel", command(subcommand))]
     Tcp(tcp::Command),
     /// Download over QUIC from `cellcc serve`, and report how it went.
-    Get(Box<transfer::get::Args>),
+    Get(Box<transfer::Get>),
     /// Upload over QUIC to `cellcc serve`, and report how it went.
-    Put(Box<transfer::put::Args>),
+    Put(Box<transfer::Put>),
     /// Answer `cellcc get` and `cellcc put`, and curl and browsers by HTTP/3.
     Serve(Box<transfer::serve::Args>),
     /// Measure what schemes do to a film, a page or frames in Chromium, behind an emulated link.
@@ -71,11 +71,11 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
         #[cfg(target_os = "linux")]
         Command::Shell(args) => emulator::shell::run(*args),
         #[cfg(target_os = "linux")]
-        Command::Doctor(args) => emulator::doctor::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Doctor(args) => emulator::doctor(&args).map(|()| ExitCode::SUCCESS),
         #[cfg(target_os = "linux")]
         Command::Tcp(command) => tcp::run(&command),
-        Command::Get(args) => transfer::get::run(*args),
-        Command::Put(args) => transfer::put::run(*args),
+        Command::Get(args) => transfer::get(*args),
+        Command::Put(args) => transfer::put(*args),
         Command::Serve(args) => transfer::serve::run(*args),
         #[cfg(target_os = "linux")]
         Command::Video(args) => video::run(&args),

@@ -1,9 +1,6 @@
 //! `cellcc reproduce`: runs what claims and tables of pages need, and shows the verdicts.
 
-mod args;
 mod shown;
-
-pub(crate) use args::Args;
 
 use crate::compare;
 use crate::exit::{Exit, print, tell};
@@ -12,10 +9,53 @@ use crate::interrupt::stop_on_signal;
 use crate::present;
 use crate::running::{Bar, jobs};
 use crate::terminal::quoted;
+use cellcc_claims::Scale;
 use cellcc_runner::reproduce::{CheckedPages, Library, Outcomes, Reproduction, SCENARIO, Wanted, WriteError};
-use cellcc_runner::{Existing, OutputFolder, Runner, SeriesDetail};
+use cellcc_runner::{Existing, OutputFolder, Runner, SeriesDetail, Shard};
 use cellcc_version::VERSION;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc reproduce natcp
+  cellcc reproduce REM-04 'RBBR-1*' table-2
+  cellcc reproduce --docs docs/fidelity/natcp.md")]
+pub(crate) struct Args {
+    /// Claims: REM-04, 'REM-*', a paper (reminis), or a place in one (table-2) [default: all; with --docs and pages, none].
+    #[arg(value_name = "CLAIM")]
+    claims: Vec<String>,
+    /// Check the tables of these pages as well [default: README.md and all of docs].
+    #[arg(long, value_name = "PAGE", num_args = 0..)]
+    docs: Option<Vec<PathBuf>>,
+    /// How much to run: paper, as the pages document it, or smaller, shorter runs on the same links.
+    #[arg(long, value_name = "SCALE", default_value = "paper", value_parser = ["smaller", "paper"])]
+    scale: String,
+    /// Take the verdicts down, in claims/state.tsv, docs/fidelity/claims.md and README.md, and put into pages what drifted.
+    #[arg(long)]
+    write: bool,
+    /// The output folder [default: the next free one of cellcc-out/001, 002, ...].
+    #[arg(long, short, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Finish what was interrupted in --out.
+    #[arg(long, requires = "out")]
+    resume: bool,
+    /// Run only a share, such as 2/8, for array jobs; `cellcc merge` joins the shares.
+    #[arg(long, value_name = "INDEX/COUNT", requires = "out")]
+    shard: Option<Shard>,
+    /// How many runs go on at a time [default: one per processor].
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// No progress bar and no remarks on standard error; errors are named all the same.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Args {
+    fn scale(&self) -> Scale {
+        if self.scale == "smaller" { Scale::Smaller } else { Scale::Paper }
+    }
+}
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let library = Library::read(Path::new(""))?;

@@ -1,7 +1,9 @@
-//! `cellcc export`: runs, time series and curves as one table each, for pandas, Polars and DuckDB.
+//! The runs of stored results one by one: `cellcc export` writes them, their time series and their curves as one table each, for pandas,
+//! Polars and DuckDB; `cellcc runs` lists them, outliers first.
 
-use crate::exit::{ALL_OF_CELLCC, Exit, tell, write_file};
-use cellcc_report::long_tables;
+use crate::exit::{ALL_OF_CELLCC, Exit, print, tell, write_file};
+use crate::{grid, terminal};
+use cellcc_report::{RunsOptions, TableColumn, TableFormat, long_tables, runs_table};
 use cellcc_runner::Results;
 use std::path::PathBuf;
 
@@ -10,7 +12,7 @@ use std::path::PathBuf;
 Example:
   cellcc export results --out tables
   duckdb -c \"select scheme, max(\\\"flow0.rtt_ms\\\") from 'tables/series.parquet' group by scheme\"")]
-pub(crate) struct Args {
+pub(crate) struct Export {
     /// The folder that `compare` or `merge` left.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -25,7 +27,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+pub(crate) fn export(args: &Export) -> Result<(), Exit> {
     if !args.csv && cfg!(not(feature = "parquet")) {
         return Err(Exit::input(format!("this build writes no Parquet; use --csv, or {ALL_OF_CELLCC}")));
     }
@@ -52,4 +54,41 @@ fn parquet(csv: &str) -> Result<Vec<u8>, Exit> {
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &str) -> Result<Vec<u8>, Exit> {
     unreachable!("refused before")
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc runs results --worst rtt-p95
+  cellcc runs results --worst power --count 5 --columns power,utilisation,queueing-p95
+  cellcc runs results --format csv")]
+pub(crate) struct Runs {
+    /// The folder that `compare` or `merge` left.
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Put the run with the worst value in this column first: rtt-p95, or by its name in CSV and JSON, rtt_p95_ms.
+    #[arg(long, value_name = "COLUMN")]
+    worst: Option<TableColumn>,
+    /// Columns of the table, separated by commas [default: that of --worst, throughput, rtt-p95].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    columns: Vec<TableColumn>,
+    /// No more rows than these [default: 20 for people, all in JSON and CSV].
+    #[arg(long, short = 'n', value_name = "N")]
+    count: Option<usize>,
+    /// How to print it: JSON and CSV have every scalar.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+/// Rows that a person reads.
+const FOR_PEOPLE: usize = 20;
+
+pub(crate) fn runs(args: &Runs) -> Result<(), Exit> {
+    let Results { records, .. } = Results::read(&args.folder)?;
+    let few = match args.format {
+        TableFormat::Table | TableFormat::Markdown => Some(FOR_PEOPLE),
+        TableFormat::Json | TableFormat::Csv => None,
+    };
+    let options = RunsOptions { worst: args.worst, columns: args.columns.clone(), count: args.count.or(few) };
+    print(&runs_table(&records, args.format, terminal::width(), &options))
 }

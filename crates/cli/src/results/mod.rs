@@ -2,9 +2,7 @@
 
 pub(crate) mod explain;
 pub(crate) mod export;
-pub(crate) mod merge;
 pub(crate) mod plot;
 pub(crate) mod replay;
 pub(crate) mod report;
-pub(crate) mod runs;
 pub(crate) mod slurm;

@@ -1,15 +1,15 @@
-//! `cellcc report`: table, figures and report again, from a folder of results.
+//! `cellcc report`: table, figures and report again, from a folder of results; `cellcc merge`, which joins the folders of shares first.
 
 use crate::exit::{Exit, tell};
 use crate::grid;
 use crate::present::{self, HeldAgainst};
 use cellcc_report::TableFormat;
-use cellcc_runner::{OutputFolder, Results, RunnerError};
+use cellcc_runner::{Existing, OutputFolder, Results, RunnerError};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct Report {
     /// The folder that `compare` or `merge` left.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     format: TableFormat,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Exit> {
+pub(crate) fn report(args: &Report) -> Result<(), Exit> {
     let others = args.against.as_deref().map(Results::read).transpose()?;
     let name = args.against.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let held_against = match (&others, &args.baseline) {
@@ -50,4 +50,29 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         }
         _ => Err(Exit::failed(alone)),
     }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Merge {
+    /// The folders that `compare --shard 1/N`, `2/N`, ... left.
+    #[arg(required = true, value_name = "SHARD_DIR")]
+    shards: Vec<PathBuf>,
+    /// The folder for the whole.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Replace results that the folder holds already.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    shown: present::Shown,
+    /// How to print the table.
+    #[arg(long, default_value = "table", value_parser = grid::format_parser())]
+    format: TableFormat,
+}
+
+pub(crate) fn merge(args: &Merge) -> Result<(), Exit> {
+    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
+    let merged = cellcc_runner::merge(&args.shards, &args.out, existing)?;
+    present::results(&merged.out, args.format, HeldAgainst::ByPlan, &args.shown)?;
+    present::failures(&merged.failures)
 }

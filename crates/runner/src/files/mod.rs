@@ -7,5 +7,4 @@ pub(crate) mod journal;
 pub(crate) mod lock;
 pub(crate) mod output;
 pub(crate) mod results;
-pub(crate) mod scenario_file;
 pub(crate) mod seal;

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The content of `scenario.toml` beside these runs.
+/// The content of `scenario.toml` in the folder of these runs.
 pub const SCENARIO: &str =
     "# The runs of `cellcc reproduce` are those of several Scenarios: run-info.json has the command.\n";
 

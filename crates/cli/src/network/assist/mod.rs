@@ -4,12 +4,9 @@
 
 mod certificates;
 mod demo;
-mod echo;
-mod host_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
 mod page;
-mod permissions;
 mod serve;
 mod service_url;
 mod ue;
@@ -28,13 +25,13 @@ pub(crate) enum Command {
     /// Make an authority and certificates for a first try.
     Certificates(certificates::Args),
     /// Run the service: measurements in, reports to servers out.
-    Serve(serve::Args),
+    Serve(serve::Serve),
     /// Print the link under which a browser shows the service's page of all users.
     Page(page::Args),
     /// Print the permissions that a NATS broker needs for a service's configuration.
-    Permissions(permissions::Args),
+    Permissions(serve::PermissionsOf),
     /// On a base station's host: answer the service's echoes, by which it measures the network's part of the minimum RTT.
-    Echo(echo::Args),
+    Echo(serve::Echo),
     /// Show what the service reports about its users, again and again.
     Watch(watch::Args),
     /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
@@ -66,10 +63,10 @@ impl Connect {
 pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
     match command {
         Command::Certificates(args) => certificates::run(&args),
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Page(args) => page::run(&args),
-        Command::Permissions(args) => permissions::run(&args),
-        Command::Echo(args) => echo::run(&args),
+        Command::Permissions(args) => serve::permissions(&args),
+        Command::Echo(args) => serve::echo(&args),
         Command::Watch(args) => watch::run(&args),
         #[cfg(target_os = "linux")]
         Command::Join(args) => join::run(&args),

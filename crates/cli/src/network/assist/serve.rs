@@ -1,9 +1,12 @@
-//! `cellcc assist serve`.
+//! What runs at a mobile edge: `cellcc assist serve`, the permissions for its broker, and the echo on a base station's host.
 
-use super::host_counters;
 use crate::exit::{Exit, print, tell};
 use crate::network::process::{runtime, signals};
+use cellcc_netassist::Permissions;
 use cellcc_netassist::daemon::{Config, Daemon};
+use cellcc_netassist::probe::EchoHost;
+use cellcc_netassist::source::OpenHostCounters;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 #[cfg(unix)]
@@ -19,16 +22,16 @@ Examples:
 
 docs/how-to/netassist.md has the configuration. An interrupt ends it; after SIGHUP it opens the audit log again by its name, so that \
 logrotate can rename it.")]
-pub(crate) struct Args {
+pub(crate) struct Serve {
     /// The configuration, in TOML.
     #[arg(value_name = "FILE")]
     config: PathBuf,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
+pub(super) fn serve(args: &Serve) -> Result<ExitCode, Exit> {
     let config = Config::read(&args.config).map_err(Exit::input)?;
     runtime()?.block_on(async {
-        let daemon = Daemon::open(&config, host_counters::opener(), tell).await.map_err(Exit::input)?;
+        let daemon = Daemon::open(&config, opener(), tell).await.map_err(Exit::input)?;
         #[cfg(unix)]
         reopen_on_hang_up(daemon.reopen_audit_log())?;
         let mut stop = signals();
@@ -65,4 +68,86 @@ fn reopen_on_hang_up(audit_log: Arc<Notify>) -> Result<(), Exit> {
         }
     });
     Ok(())
+}
+
+/// Counts on an interface by the kernel; nothing, where cellcc is without the feature `kernel`.
+#[cfg(not(all(target_os = "linux", feature = "kernel")))]
+fn opener() -> Option<OpenHostCounters> {
+    None
+}
+
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+use in_kernel::opener;
+
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod in_kernel {
+    use super::OpenHostCounters;
+    use cellcc_assist::PassiveCounters;
+    use cellcc_kernel::{HostCounters, Machine};
+
+    struct InKernel(HostCounters);
+
+    impl cellcc_netassist::source::HostCounters for InKernel {
+        fn read(&self, user: usize) -> Result<PassiveCounters, String> {
+            self.0.read(user).map_err(|error| error.to_string())
+        }
+    }
+
+    pub(super) fn opener() -> Option<OpenHostCounters> {
+        Some(|interface, users| {
+            let counters = HostCounters::open(interface, users, &Machine::current());
+            Ok(Box::new(InKernel(counters.map_err(|error| error.to_string())?)))
+        })
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc assist permissions netassist.toml > permissions.conf
+  cellcc assist permissions north.toml south.toml > permissions.conf      one broker for two sites
+
+nats-server includes the file: docs/how-to/netassist-nats.md. It says who may publish and who may hear of whom: make it again where the \
+configuration's users or servers change, and signal nats-server to read it again.")]
+pub(crate) struct PermissionsOf {
+    /// The service's configuration, in TOML, with a table `nats`; of each site, where a broker has several.
+    #[arg(value_name = "FILE", required = true)]
+    configs: Vec<PathBuf>,
+}
+
+pub(super) fn permissions(args: &PermissionsOf) -> Result<ExitCode, Exit> {
+    let mut all = Permissions::default();
+    for path in &args.configs {
+        let config = Config::read(path).map_err(Exit::input)?;
+        all = all.and(config.permissions().map_err(Exit::input)?).map_err(Exit::input)?;
+    }
+    print(all.to_string().trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc assist echo --listen 10.1.0.1:4445
+
+The service sends it echoes where its configuration has a [[cell]] with `echo = \"10.1.0.1:4445\"`. No answer is longer than what \
+it answers, and anybody who can reach the port gets one: let only the service reach it.")]
+pub(crate) struct Echo {
+    /// The address to receive at: UDP.
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4445")]
+    listen: SocketAddr,
+}
+
+pub(super) fn echo(args: &Echo) -> Result<ExitCode, Exit> {
+    runtime()?.block_on(async {
+        let refused = |error| Exit::input(format!("--listen {}: {error}", args.listen));
+        let host = EchoHost::bind(args.listen).await.map_err(refused)?;
+        let mut stop = signals();
+        print(&format!("listening on {}", host.address().map_err(Exit::failed)?))?;
+        tokio::select! {
+            () = host.run() => {}
+            _ = stop.wait_for(|stop| *stop) => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    })
 }

@@ -3,7 +3,6 @@
 #![allow(clippy::disallowed_methods, reason = "a recording takes real time")]
 
 mod capture;
-mod tell_flows;
 mod watch;
 
 use crate::exit::{Exit, print, tell};
@@ -60,7 +59,7 @@ Examples:
 
 Servers that were loaded with --hear-flows divide the bandwidth that they are advised by this number (NATCP's beta). With
 NetAssist, a device says it to the service instead: cellcc assist ue.")]
-    TellFlows(tell_flows::TellFlows),
+    TellFlows(watch::TellFlows),
 }
 
 /// Where pins are.
@@ -189,7 +188,7 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
         Command::Watch(args) => watch::watch(args)?,
         Command::Record(args) => capture::record(args)?,
         Command::Verify(args) => return capture::verify(args),
-        Command::TellFlows(args) => tell_flows::tell_flows(args)?,
+        Command::TellFlows(args) => watch::tell_flows(args)?,
         Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,
         Command::Route(Route::Del { prefix }) => remove_route(*prefix)?,
         Command::Route(Route::List { format }) => list_routes(*format)?,

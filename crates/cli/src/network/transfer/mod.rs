@@ -1,24 +1,21 @@
-//! What `cellcc get` and `cellcc put` have in common.
+//! `cellcc get`, a download, and `cellcc put`, an upload.
 
 #![allow(clippy::disallowed_methods, reason = "a transfer takes real time")]
 
 mod args;
 mod display;
-pub(crate) mod get;
 mod json;
-pub(crate) mod put;
 pub(crate) mod serve;
 #[cfg(target_os = "linux")]
 pub(crate) mod server;
 mod text;
 mod watch;
 
-pub(crate) use args::Common;
-
 use crate::exit::{Exit, unwritten};
 use crate::network::advice;
 use crate::network::process::{exit, runtime, signals};
 use crate::network::url::Url;
+use args::Common;
 use cellcc_experiment::Record;
 use cellcc_transfer::{Direction, Outcome, Payload};
 use cellcc_units::output::WholeFile;
@@ -28,18 +25,96 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc get quic://server:4433 --pin sha256:...                    for 10 s
+  cellcc get quic://server:4433 --pin ... --scheme 'reminis(dtt=40ms)' --watch
+  cellcc get quic://server:4433 --pin ... --frames 20Mbit/s,40ms    as video
+  cellcc get quic://server:4433/film.mp4 --pin ... -o film.mp4
+
+Exit status: 0 when complete; 1 when the transfer failed, 2 for bad input, 130 when interrupted.")]
+pub(crate) struct Get {
+    /// The server, and the file where one is wanted: quic://HOST:PORT/PATH.
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// Where to write the file [default: its name, in this folder].
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(crate) fn get(args: Get) -> Result<ExitCode, Exit> {
+    let Get { url, output, common } = args;
+    let (payload, file) = if url.path.is_empty() {
+        if output.is_some() {
+            return Err(Exit::input(
+                "--output: which file? Write its path after the address: quic://HOST:PORT/PATH",
+            ));
+        }
+        (common.made.payload()?, None)
+    } else {
+        common.made.refuse_with_file()?;
+        let name = url.path.rsplit('/').next().filter(|name| !name.is_empty());
+        let file = output
+            .or(name.map(PathBuf::from))
+            .ok_or_else(|| Exit::input(format!("`{}` names a folder; write the path of a file", url.path)))?;
+        (Payload::File { name: url.path.clone(), bytes: None }, Some(file))
+    };
+    // The server sends, and knows whom to ask.
+    let advice = advice::Args::default();
+    run(Asked { url, direction: Direction::Get, payload, file, advice }, common)
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc put quic://server:4433 --pin sha256:... --time 30s
+  cellcc put quic://server:4433/film.mp4 --pin ... --file film.mp4
+
+Exit status: 0 when complete; 1 when the transfer failed, 2 for bad input, 130 when interrupted.")]
+pub(crate) struct Put {
+    /// The server, and the path there where a file is sent: quic://HOST:PORT/PATH.
+    #[arg(value_name = "URL")]
+    url: Url,
+    /// Send this file; its path there is the URL's, or its name.
+    #[arg(long, short, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "What the network tells")]
+    advice: advice::Args,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(crate) fn put(args: Put) -> Result<ExitCode, Exit> {
+    let Put { url, file, advice, common } = args;
+    let payload = match &file {
+        None if url.path.is_empty() => common.made.payload()?,
+        None => return Err(Exit::input(format!("/{}: which file is to be sent? Give --file", url.path))),
+        Some(file) => {
+            common.made.refuse_with_file()?;
+            let own = file.file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = Some(url.path.clone()).filter(|path| !path.is_empty()).or(own);
+            let name = name.ok_or_else(|| Exit::input(format!("{} is not a file", file.display())))?;
+            Payload::File { name, bytes: None }
+        }
+    };
+    run(Asked { url, direction: Direction::Put, payload, file, advice }, common)
+}
+
 /// What is wanted.
-pub(crate) struct Asked {
-    pub(crate) url: Url,
-    pub(crate) direction: Direction,
-    pub(crate) payload: Payload,
-    pub(crate) file: Option<PathBuf>,
+struct Asked {
+    url: Url,
+    direction: Direction,
+    payload: Payload,
+    file: Option<PathBuf>,
     /// At the end that sends.
-    pub(crate) advice: advice::Args,
+    advice: advice::Args,
 }
 
 /// Transfers, and says how it went.
-pub(crate) fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
+fn run(asked: Asked, common: Common) -> Result<ExitCode, Exit> {
     let (mut settings, advice) = args::settings(asked, &common)?;
     // Better now than after the transfer.
     let record = common.shown.record.as_deref().map(RecordFiles::create).transpose()?;

@@ -92,7 +92,7 @@ fn copy(mut from: impl BufRead, name: &str) {
 }
 
 /// How long servers may take until they listen.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LONGEST_START: Duration = Duration::from_secs(5);
 
 /// Waits until somebody listens in each of the outsides; goes on where nobody does, as with a server that needs no socket. A signal
 /// ends it: servers that survive it are no reason to start the command.
@@ -101,7 +101,7 @@ pub(crate) fn await_all(
     commands: &mut Commands,
     servers: &[CommandId],
 ) -> Result<(), Exit> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + LONGEST_START;
     for (outside, server) in topology.outsides.iter().zip(servers) {
         loop {
             if let Some(status) = commands.asked_to_end() {

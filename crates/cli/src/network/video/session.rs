@@ -27,7 +27,7 @@ const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --no-proxy-server \
      --disable-background-networking --autoplay-policy=no-user-gesture-required --mute-audio --enable-logging=stderr";
 /// A run ends this long after the time that it should last: the page does not load, or the browser hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LATEST_END: Duration = Duration::from_secs(60);
 /// Between runs: the emulator and the browser begin and end.
 const OVERHEAD: Duration = Duration::from_secs(5);
 /// How the page's lines begin.
@@ -154,7 +154,7 @@ impl<'a> Session<'a> {
         let began = Instant::now();
         let mut programs = self.begin(server, profile.path(), &link_log)?;
         let Programs(child) = &mut programs;
-        let mut ends_at = began + Duration::from_nanos(self.setup.duration.as_nanos()) + PATIENCE;
+        let mut ends_at = began + Duration::from_nanos(self.setup.duration.as_nanos()) + LATEST_END;
         let mut done = Run::new(run, &server.text());
         // From the link's begin to the page's.
         let mut before_s = 0.0;
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
                     done.spoilt.push("the page or the browser did not end".into());
                     let _ = child.kill();
                     // What it says until it is gone must not reach the next run.
-                    ends_at += PATIENCE;
+                    ends_at += LATEST_END;
                     continue;
                 }
             };

@@ -10,7 +10,7 @@
 
 mod edge;
 mod quic;
-#[cfg_attr(not(all(target_os = "linux", feature = "kernel")), path = "no_tcp.rs")]
+#[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
 
 use crate::exit::{Exit, print, tell, write_file};
@@ -116,4 +116,18 @@ const LIVE_PAGE: &str = "your own cell, live in a browser: `cellcc assist serve`
 /// Tells of a round that begins.
 fn tell_of_round(transport: &str, scheme: &str, time: Span) {
     tell(&format!("{scheme} in {transport}: {} users, {time}", USERS.len()));
+}
+
+/// In the place of the kernel's TCP, where this build or this system has none of our schemes for it.
+#[cfg(not(all(target_os = "linux", feature = "kernel")))]
+mod tcp {
+    use super::Rounds;
+    use crate::exit::Exit;
+    use cellcc_experiment::Record;
+
+    pub(super) fn rounds(_: &Rounds) -> Result<Vec<Record>, Exit> {
+        Err(Exit::input(
+            "--transport tcp: this build has none of our schemes for the kernel's TCP; docs/how-to/kernel.md says how to have it",
+        ))
+    }
 }
