@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::emulation::arena::Arena;
     use crate::emulation::super_packet::Layout;
-    use cellcc_link::{Delay, Jitter, LinkConfig, ShareOverTime};
+    use cellcc_link::{Bottleneck, Delay, Jitter, LinkConfig, PathConfig, Scheduler, ShareOverTime};
     use cellcc_units::Ecn;
     use cellcc_units::{QueueLimit, Ratio};
     use std::sync::Arc;
@@ -232,5 +232,18 @@ mod tests {
         .expect("no log");
         let (arrived, dropped) = arrivals(pipeline, 10, &[100_000]);
         assert_eq!((arrived.len(), dropped), (2, 8));
+    }
+
+    #[test]
+    fn a_policer_before_a_cell_is_one_for_all_its_users() {
+        let cell =
+            Bottleneck::Cell { users: vec![LinkConfig::transparent(); 2], scheduler: Scheduler::RoundRobin };
+        let path = PathConfig { policer: "8Mbit/s, bucket=9kB".parse().ok(), ..cell.path(1) };
+        let mut pipeline = Pipeline::new(vec![path.into()]).expect("no log");
+        let mut dropped = 0;
+        for user in [0, 1].repeat(5) {
+            pipeline.enqueue(Time::ZERO, Segment { user, ..segment() }, &mut |_| dropped += 1);
+        }
+        assert_eq!(dropped, 4, "six packets of 1500 bytes fit the bucket");
     }
 }
