@@ -12,13 +12,13 @@ use cellcc_units::{Span, Time};
 /// One direction of a path, for all its users.
 #[derive(Debug, Clone)]
 pub struct PathConfig {
-    /// What is dropped before all else because it comes too fast, whichever user it is for.
+    /// Drops what comes too fast, before all else, whichever user it is for.
     pub policer: Option<Policer>,
     /// The link, or the cell.
     pub bottleneck: Bottleneck,
     /// How long the clocks of the link and of its delay stand still; zero: never. A cell has slots of its own.
     pub grain: Span,
-    /// Which packets arrive later than others sent after them.
+    /// Makes some packets arrive later than others sent after them.
     pub reordering: Option<ReorderingConfig>,
     /// Decides what is random in the link or the cell.
     pub seed: u64,
@@ -72,7 +72,7 @@ impl PathConfig {
 }
 
 impl Bottleneck {
-    /// This and nothing else. `seed` decides what is random.
+    /// A path of this and nothing else. `seed` decides what is random.
     pub fn path(self, seed: u64) -> PathConfig {
         PathConfig { policer: None, bottleneck: self, grain: Span::ZERO, reordering: None, seed }
     }

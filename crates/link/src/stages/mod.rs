@@ -5,8 +5,7 @@
 //! ```
 //!
 //! A new stage is a file of its own and its lines here: a setting in [`LinkConfig`], and its place in one of the two groups. Every kind of
-//! link, and each user of a cell, has these groups. What a whole path shares, a policer before it and reordering behind it, is in
-//! `forward_path.rs`.
+//! link, and each user of a cell, has these groups. A policer and reordering are of a whole path: `forward_path.rs` has their places.
 
 mod access;
 mod burst_loss;
@@ -109,7 +108,7 @@ impl Entry {
         Self { loss: LossOverTime::new(config.loss.clone(), config.burst_loss, seed) }
     }
 
-    /// Why a packet of `now` is lost; `None` where it passes.
+    /// The reason why a packet of `now` is lost; `None` where it passes.
     #[inline(always)]
     pub(crate) fn refuses(&mut self, now: Time) -> Option<DropReason> {
         self.loss.as_mut().is_some_and(|loss| loss.strikes(now)).then_some(DropReason::Loss)
@@ -123,11 +122,11 @@ pub(crate) struct Timing {
     radio: Option<Box<Radio>>,
     delay: Delay,
     delay_now: StepCursor<Span>,
-    /// Of the packet that left last.
+    /// The arrival of the packet that left last.
     last_arrival: Time,
 }
 
-/// Those that few links have.
+/// The stages that few links have.
 #[derive(Debug, Clone)]
 struct Radio {
     access: Option<AccessOverTime>,
@@ -142,18 +141,18 @@ impl Timing {
         Self { radio: Radio::new(config, seed), delay_now: delay.0.start(), delay, last_arrival: Time::ZERO }
     }
 
-    /// When the service may begin of a packet that comes at `now`. `is_first`: into an empty queue.
+    /// The time at which the service of a packet may begin that comes at `now`. `is_first`: into an empty queue.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Time, is_first: bool) -> Time {
         self.radio.as_mut().map_or(now, |radio| radio.begin(now, is_first))
     }
 
-    /// When the service may begin of a packet that came at `since`.
+    /// The time at which the service of a packet may begin that came at `since`.
     pub(crate) fn ready(&self, since: Time) -> Time {
         self.radio.as_ref().map_or(since, |radio| radio.ready(since))
     }
 
-    /// When a packet arrives whose last byte leaves at `departed_at`, which must not decrease.
+    /// The arrival of a packet whose last byte leaves at `departed_at`, which must not decrease.
     #[inline(always)]
     pub(crate) fn arrival(&mut self, departed_at: Time) -> Time {
         let delay = self.delay_now.value_at(&self.delay.0, departed_at);
