@@ -1,6 +1,9 @@
 //! Executes a [`Plan`](cellcc_experiment::Plan) with a [`Driver`](cellcc_experiment::Driver): several runs at a time,
 //! every finished one kept at once, and a folder that is the same byte for byte however it came about.
 //!
+//! [`Drivers`] is the list of drivers, and those of a plan as one; [`Check`] and [`reproduce`] run the cases and the claims of
+//! `cellcc-claims`, for the command line and for Python.
+//!
 //! | file in the output folder | what |
 //! |---|---|
 //! | `runs.jsonl` | the Records, one a line with its hash, in plan order; appears when all runs are done |

@@ -29,7 +29,7 @@ pub(crate) enum Command {
     /// Print the link under which a browser shows the service's page of all users.
     Page(page::Args),
     /// Print the permissions that a NATS broker needs for a service's configuration.
-    Permissions(serve::PermissionsOf),
+    Permissions(serve::BrokerPermissions),
     /// On a base station's host: answer the service's echoes, by which it measures the network's part of the minimum RTT.
     Echo(serve::Echo),
     /// Show what the service reports about its users, again and again.

@@ -109,13 +109,13 @@ Examples:
 
 nats-server includes the file: docs/how-to/netassist-nats.md. It says who may publish and who may hear of whom: make it again where the \
 configuration's users or servers change, and signal nats-server to read it again.")]
-pub(crate) struct PermissionsOf {
+pub(crate) struct BrokerPermissions {
     /// The service's configuration, in TOML, with a table `nats`; of each site, where a broker has several.
     #[arg(value_name = "FILE", required = true)]
     configs: Vec<PathBuf>,
 }
 
-pub(super) fn permissions(args: &PermissionsOf) -> Result<ExitCode, Exit> {
+pub(super) fn permissions(args: &BrokerPermissions) -> Result<ExitCode, Exit> {
     let mut all = Permissions::default();
     for path in &args.configs {
         let config = Config::read(path).map_err(Exit::input)?;
