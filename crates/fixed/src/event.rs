@@ -1,6 +1,6 @@
 //! What happens to a flow, and what the sender may do, as the kernel has them.
 
-use crate::step::mirror;
+use crate::layout::mirror;
 use crate::{Instant, Micros, Packets};
 
 /// An acknowledgement of new data.

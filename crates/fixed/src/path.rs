@@ -1,6 +1,6 @@
 //! What TCP tells every scheme of an acknowledgement.
 
-use crate::step::mirror;
+use crate::layout::mirror;
 use crate::{Ack, Instant, Micros, Packets};
 
 mirror! {

@@ -5,6 +5,8 @@
 
 use crate::draw::{Digest, Draw};
 
+pub use crate::layout::{Layout, mirror};
+
 /// A step of a core.
 pub trait Step {
     /// Before the first random step.
@@ -22,17 +24,6 @@ pub trait Step {
     fn digest(&self, digest: &mut Digest);
 }
 
-/// A struct as both sides have it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// Its name in C.
-    pub name: &'static str,
-    /// In bytes.
-    pub size: usize,
-    /// Names and offsets of its fields.
-    pub fields: &'static [(&'static str, usize)],
-}
-
 /// One random step.
 #[inline(always)]
 pub fn try_once<S: Step>(step: &mut S, draw: &mut Draw, digest: &mut Digest) {
@@ -41,7 +32,8 @@ pub fn try_once<S: Step>(step: &mut S, draw: &mut Draw, digest: &mut Digest) {
     step.digest(digest);
 }
 
-/// The functions of a core that C calls: `exports!(Step, State: NAME_start, NAME_run, NAME_begin, NAME_try)`.
+/// The functions of a core that C calls: `exports!(Step, State: NAME_start, NAME_run, NAME_begin, NAME_try)`. A macro, since C finds a
+/// function by its name alone: a generic one has none.
 macro_rules! exports {
     ($step:ty, $state:ty: $start:ident, $run:ident, $begin:ident, $try:ident) => {
         /// A flow begins.
@@ -82,38 +74,3 @@ macro_rules! exports {
     };
 }
 pub(crate) use exports;
-
-/// A struct that C has under the name after `as`, with fields of the same names or of those after their `as`.
-#[macro_export]
-macro_rules! mirror {
-    (@name $field:ident) => {
-        stringify!($field)
-    };
-    (@name $field:ident $c_field:ident) => {
-        stringify!($c_field)
-    };
-    (
-        $(#[$meta:meta])*
-        $vis:vis struct $name:ident as $c_name:ident {
-            $($(#[$field_meta:meta])* $field_vis:vis $field:ident $(as $c_field:ident)?: $type:ty,)*
-        }
-    ) => {
-        $(#[$meta])*
-        #[repr(C)]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        $vis struct $name {
-            $($(#[$field_meta])* $field_vis $field: $type,)*
-        }
-
-        impl $name {
-            /// As C has to lay it out.
-            #[allow(dead_code, reason = "only a test compares it")]
-            $vis const LAYOUT: $crate::step::Layout = $crate::step::Layout {
-                name: stringify!($c_name),
-                size: size_of::<Self>(),
-                fields: &[$(($crate::mirror!(@name $field $($c_field)?), core::mem::offset_of!(Self, $field))),*],
-            };
-        }
-    };
-}
-pub use mirror;

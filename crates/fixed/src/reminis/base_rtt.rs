@@ -4,7 +4,7 @@ use crate::{Ack, Instant, Micros, Packets};
 
 /// Without a sample at or below the target for this long, the path is looked at. Our choice: many RTTs of any path that the
 /// target makes sense for.
-const PATIENCE: Micros = Micros(1_000_000);
+const LONGEST_ABOVE_TARGET: Micros = Micros(1_000_000);
 /// The window meanwhile: the Guardian's floor. A packet that leaves with less in flight meets no queue of its own flow.
 pub(super) const PROBE_WINDOW: Packets = Packets(2);
 /// Samples of such packets that tell the new path's RTT: the smallest of them. Our choice: two round trips.
@@ -40,7 +40,7 @@ impl BaseRtt {
         if self.above_since == Instant(0) {
             self.above_since = ack.now;
         }
-        self.probing = ack.now.since(self.above_since) > PATIENCE;
+        self.probing = ack.now.since(self.above_since) > LONGEST_ABOVE_TARGET;
         if self.probing && ack.inflight_at_send() <= PROBE_WINDOW {
             self.alone = self.alone.saturating_add(1);
             self.alone_min = self.alone_min.min(ack.rtt);
