@@ -1,4 +1,4 @@
-//! Loads a scheme, so that it stays.
+//! Loads a scheme, so that it stays, puts newer programs in its place, and unloads it, so that nothing stays.
 
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
@@ -93,7 +93,7 @@ pub(crate) fn rejected(scheme: Scheme, error: &libbpf_rs::Error, log: String) ->
     KernelError::Rejected { scheme: scheme.name(), problem: error.to_string(), log }
 }
 
-// Puts the programs of this cellcc in the place of those that are loaded.
+// Upgrading: the programs of this cellcc in the place of those that are loaded.
 
 impl Pins {
     /// Replaces the programs of a loaded scheme at once: there is no moment without it. New sockets have the new ones; live
@@ -127,7 +127,7 @@ impl Pins {
     }
 }
 
-// Unloads a scheme, so that nothing stays.
+// Unloading.
 
 impl Pins {
     /// Unloads a scheme. What made it a default is reset first: a namespace or a route with an unloaded scheme would keep
