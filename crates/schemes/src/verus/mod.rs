@@ -63,7 +63,6 @@ use settings::Settings;
 use signals::{DelayEstimator, Inflight, LossShare, MinDelayProbe, PendingLosses};
 use std::sync::Arc;
 
-/// What the registry knows of Verus.
 /// What it shows.
 const SHOWS: [ShownValue; 5] = [
     ShownValue::number("sending_window_pkt", "the window of the epoch"),
