@@ -30,7 +30,7 @@ pub mod assisted;
 pub mod c2tcp;
 pub mod draw;
 mod event;
-mod layout;
+pub mod layout;
 mod number;
 pub mod path;
 pub mod reminis;
