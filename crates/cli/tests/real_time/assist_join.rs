@@ -3,7 +3,7 @@
 
 use crate::cell::Cell;
 use crate::common::cellcc;
-use crate::{PATIENCE, can_emulate};
+use crate::{HANG_TIMEOUT, can_emulate};
 use cellcc_kernel::{Machine, Scheme};
 use cellcc_test_support::{alone, alone_in_the_kernel, skip};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -70,7 +70,7 @@ impl Loaded {
     fn wait_for_newer(&self, peer: IpAddr) {
         let (before, began) = (self.measured_at(peer), Instant::now());
         while self.measured_at(peer) <= before {
-            assert!(began.elapsed() < PATIENCE, "no newer advice on {peer}");
+            assert!(began.elapsed() < HANG_TIMEOUT, "no newer advice on {peer}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -84,7 +84,7 @@ impl Loaded {
             if self.measured_at(peer) == before {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "advice on {peer} goes on");
+            assert!(began.elapsed() < HANG_TIMEOUT, "advice on {peer} goes on");
         }
     }
 }
@@ -208,7 +208,7 @@ fn the_kernel_hears_of_users_with_live_flows_only_and_again_after_the_service_wa
     let began = Instant::now();
     let audit = || fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
     while !audit().contains("\"refused\"") {
-        assert!(began.elapsed() < PATIENCE, "{}", audit());
+        assert!(began.elapsed() < HANG_TIMEOUT, "{}", audit());
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(LOOKS);

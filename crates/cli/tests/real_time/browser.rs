@@ -1,6 +1,6 @@
 //! Headless Chromium, in real time, by its DevTools protocol.
 
-use crate::PATIENCE;
+use crate::HANG_TIMEOUT;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -107,7 +107,7 @@ impl Browser {
         let start = Instant::now();
         while self.value(expression) != json!(true) {
             let text = self.value("document.body.innerText");
-            assert!(start.elapsed() < PATIENCE, "never true: {expression}\n{text}");
+            assert!(start.elapsed() < HANG_TIMEOUT, "never true: {expression}\n{text}");
             std::thread::sleep(Duration::from_millis(20));
         }
         start.elapsed()

@@ -2,7 +2,7 @@
 //! elsewhere the test says so and passes.
 
 use crate::common::interruptible;
-use crate::{PATIENCE, can_emulate};
+use crate::{HANG_TIMEOUT, can_emulate};
 use cellcc_test_support::{needs_punctuality, skip};
 use serde_json::Value;
 use std::fs;
@@ -45,7 +45,7 @@ fn user(emulator: &Child) -> PathBuf {
         fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("cellcc-senders"))
     };
     while !threads().any(sends) {
-        assert!(begun.elapsed() < PATIENCE, "there is no emulation");
+        assert!(begun.elapsed() < HANG_TIMEOUT, "there is no emulation");
         std::thread::sleep(Duration::from_millis(10));
     }
     let has_user =

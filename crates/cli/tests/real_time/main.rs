@@ -41,7 +41,7 @@ mod video;
 mod video_ends;
 
 /// There to end a hang: far longer than anything takes on a busy machine.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
+const HANG_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Whether this machine can emulate a path. Otherwise the test is skipped.
 #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! Traces recorded across the emulator.
 
 use crate::common::cellcc;
-use crate::{PATIENCE, can_emulate};
+use crate::{HANG_TIMEOUT, can_emulate};
 use cellcc_link::Capacity;
 use cellcc_test_support::needs_punctuality;
 use cellcc_units::Rate;
@@ -32,7 +32,9 @@ fn recorded(down: &str) -> Outcome {
     let server = format!("{program} trace record --serve");
     let mut shell = cellcc(folder.path());
     shell.args(["shell", "--down", down, "--up", "20Mbit/s", "--rtt", "30ms", "--queue", "unlimited"]);
-    shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &record]).timeout(PATIENCE);
+    shell
+        .args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &record])
+        .timeout(HANG_TIMEOUT);
     let output = shell.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(folder.path().join("x.down.mahi").exists(), "{down}: {said}");

@@ -1,6 +1,6 @@
 //! `cellcc serve`, `get` and `put` over loopback, as people use them.
 
-use crate::PATIENCE;
+use crate::HANG_TIMEOUT;
 use crate::common::{cellcc, interruptible, signal};
 use cellcc_test_support::{alone, needs_punctuality};
 use serde_json::Value;
@@ -54,7 +54,7 @@ impl Server {
     pub(crate) fn client(&self, command: &str, path: &str, arguments: &[&str]) -> Output {
         let mut client = cellcc(self.folder.path());
         client.args([command, &self.url(path), "--pin", &self.pin]).args(arguments);
-        client.timeout(PATIENCE).output().unwrap()
+        client.timeout(HANG_TIMEOUT).output().unwrap()
     }
 
     /// A client that receives for [`TIME`], once it does so.
@@ -144,7 +144,7 @@ fn the_command_that_a_server_prints_works() {
     let words: Vec<_> = line.split_whitespace().collect();
     assert_eq!(words[..2], ["try:", "cellcc"]);
     let mut client = cellcc(server.folder.path());
-    let output = client.args(&words[2..]).args(["--time", "1s"]).timeout(PATIENCE).output().unwrap();
+    let output = client.args(&words[2..]).args(["--time", "1s"]).timeout(HANG_TIMEOUT).output().unwrap();
     succeeded(&output);
     assert!(stdout(&output).contains("Time, s") && stdout(&output).contains("goodput"), "{output:?}");
     assert!(server.end().contains("complete"));
@@ -205,14 +205,14 @@ fn a_server_of_another_certificate_is_refused() {
     let server = Server::start(&[]);
     let mut client = cellcc(server.folder.path());
     let pin = format!("sha256:{}", "ab".repeat(32));
-    let output = client.args(["get", &server.url(""), "--pin", &pin]).timeout(PATIENCE).output().unwrap();
+    let output = client.args(["get", &server.url(""), "--pin", &pin]).timeout(HANG_TIMEOUT).output().unwrap();
     refused(&output, 1, &server.pin);
     let mut client = cellcc(server.folder.path());
-    let output = client.args(["get", &server.url("")]).timeout(PATIENCE).output().unwrap();
+    let output = client.args(["get", &server.url("")]).timeout(HANG_TIMEOUT).output().unwrap();
     refused(&output, 2, "--pin");
     let mut client = cellcc(server.folder.path());
     let arguments = ["get", &server.url(""), "--insecure", "--bytes", "1MB"];
-    succeeded(&client.args(arguments).timeout(PATIENCE).output().unwrap());
+    succeeded(&client.args(arguments).timeout(HANG_TIMEOUT).output().unwrap());
 }
 
 /// An authority's certificate, and one that it signed with its key, as PEM files.
@@ -241,7 +241,7 @@ fn certificates_of_an_authority_serve_at_both_ends() {
     let url = format!("quic://localhost:{port}");
     let mut client = cellcc(folder.path());
     let arguments = ["get", &url, "--ca", &ca, "--cert", &own, "--key", &key, "--bytes", "1MB"];
-    succeeded(&client.args(arguments).timeout(PATIENCE).output().unwrap());
+    succeeded(&client.args(arguments).timeout(HANG_TIMEOUT).output().unwrap());
 }
 
 #[test]
@@ -329,7 +329,8 @@ fn qlog_files_are_written_at_both_ends() {
 #[test]
 fn bad_input_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |arguments: &[&str]| cellcc(folder.path()).args(arguments).timeout(PATIENCE).output().unwrap();
+    let run =
+        |arguments: &[&str]| cellcc(folder.path()).args(arguments).timeout(HANG_TIMEOUT).output().unwrap();
     let get = |arguments: &[&str]| run(&[&["get", "quic://127.0.0.1:1", "--insecure"], arguments].concat());
     refused(&run(&["get", "http://x", "--insecure"]), 2, "quic://HOST:PORT");
     refused(&run(&["get", "quic://nowhere.invalid", "--insecure"]), 2, "nowhere.invalid");
@@ -352,7 +353,8 @@ fn a_client_that_nobody_answers_says_so_within_the_idle_time_out() {
     let folder = tempfile::tempdir().unwrap();
     let begin = Instant::now();
     let mut client = cellcc(folder.path());
-    let output = client.args(["get", "quic://127.0.0.1:1", "--insecure"]).timeout(PATIENCE).output().unwrap();
+    let output =
+        client.args(["get", "quic://127.0.0.1:1", "--insecure"]).timeout(HANG_TIMEOUT).output().unwrap();
     refused(&output, 1, "cellcc serve");
     assert!(begin.elapsed() < 4 * IDLE);
 }

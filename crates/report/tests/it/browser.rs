@@ -27,13 +27,13 @@ fn chromium() -> Option<&'static str> {
 const HIGH: u32 = 12_000;
 
 /// Far longer than a page takes on a busy machine, in seconds. Once Chromium printed its page, and did not end.
-const PATIENCE: &str = "120";
+const HANG_TIMEOUT: &str = "120";
 
 /// The page as Chromium has it after its scripts ran; none: it did not end.
 fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> Option<String> {
     let profile = tempfile::tempdir().unwrap();
     let output = Command::new("timeout")
-        .args(["--signal=KILL", PATIENCE, chromium])
+        .args(["--signal=KILL", HANG_TIMEOUT, chromium])
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
         // No name resolves, and what has no name goes to a proxy that is not there.
         .args([

@@ -2,7 +2,7 @@
 
 use super::{run, stderr, stdout};
 use crate::common::{interruptible, signal};
-use crate::{PATIENCE, can_emulate};
+use crate::{HANG_TIMEOUT, can_emulate};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn devices() -> Vec<String> {
     names.filter(|name| name.starts_with("cellcc-")).collect()
 }
 
-/// A shell whose command sleeps for longer than [`PATIENCE`], and the command's process.
+/// A shell whose command sleeps for longer than [`HANG_TIMEOUT`], and the command's process.
 fn sleeping(arguments: &[&str]) -> (Child, String) {
     started(arguments, "echo $$ > PID_FILE; exec sleep 300")
 }
@@ -30,7 +30,7 @@ fn started(arguments: &[&str], lines: &str) -> (Child, String) {
     line.arg("shell").args(arguments).args(["--", "sh", "-c", &command]).stderr(Stdio::piped());
     let child = line.spawn().unwrap();
     let is_there = || fs::read_to_string(&pid_file).is_ok_and(|pid| pid.ends_with('\n'));
-    assert!(within(PATIENCE, is_there), "the command starts");
+    assert!(within(HANG_TIMEOUT, is_there), "the command starts");
     let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
     (child, pid)
 }
@@ -68,7 +68,7 @@ fn an_interrupt_ends_the_command_and_then_the_emulator() {
     signal(&child, "INT");
     let started = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(128 + 2));
-    assert!(started.elapsed() < PATIENCE, "it does not wait for the sleep's end");
+    assert!(started.elapsed() < HANG_TIMEOUT, "it does not wait for the sleep's end");
 }
 
 /// It used to go on until somebody killed the emulator.
@@ -147,7 +147,7 @@ fn a_killed_emulator_takes_its_server_and_what_runs_in_the_background_with_it_ne
     assert!(all.iter().all(|pid| is_running(pid)), "{all:?}");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(within(PATIENCE, || !all.iter().any(|pid| is_running(pid))), "these live on of {all:?}");
+    assert!(within(HANG_TIMEOUT, || !all.iter().any(|pid| is_running(pid))), "these live on of {all:?}");
 }
 
 /// It used to say: nothing.
@@ -179,7 +179,7 @@ fn a_killed_emulator_takes_its_command_and_its_devices_with_it() {
         assert!(!devices().is_empty(), "{backend}: the emulator has a device");
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(within(PATIENCE, || !is_running(&sleeper)), "{backend}: the command lives on");
+        assert!(within(HANG_TIMEOUT, || !is_running(&sleeper)), "{backend}: the command lives on");
         // Whatever the kernel has not taken away, the next start removes.
         assert!(run(&["shell", "--", "true"]).status.success());
     }

@@ -6,12 +6,12 @@ mod path;
 mod servers;
 mod waiting;
 
-use crate::PATIENCE;
+use crate::HANG_TIMEOUT;
 use crate::common::cellcc;
 use std::process::Output;
 
 fn run(arguments: &[&str]) -> Output {
-    cellcc(&std::env::temp_dir()).args(arguments).timeout(PATIENCE).output().unwrap()
+    cellcc(&std::env::temp_dir()).args(arguments).timeout(HANG_TIMEOUT).output().unwrap()
 }
 
 fn stdout(output: &Output) -> String {

@@ -2,7 +2,7 @@
 
 use super::{run, stderr, stdout};
 use crate::common::cellcc;
-use crate::{PATIENCE, can_emulate};
+use crate::{HANG_TIMEOUT, can_emulate};
 use cellcc_test_support::needs_punctuality;
 use std::fs;
 use std::process::Output;
@@ -171,7 +171,7 @@ mod punctual {
                 "codel(limit=1000pkt, ecn)",
             ]);
             shell.args(["--self-report", "report", "--server", &server, "--", "sh", "-c", &client]);
-            let output = shell.timeout(PATIENCE).output().unwrap();
+            let output = shell.timeout(HANG_TIMEOUT).output().unwrap();
             let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
             assert_eq!(report["up"]["dropped"], 0, "{}{}", stdout(&output), stderr(&output));
             // Two lines: names, then values.
