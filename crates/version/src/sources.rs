@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The crates of which a Record is the result. The others start runs and keep, show or send what came out.
-pub(crate) const CRATES: [&str; 11] = [
+pub(crate) const CRATES: [&str; 12] = [
     "assist",
     "control",
     "emu",
@@ -17,6 +17,7 @@ pub(crate) const CRATES: [&str; 11] = [
     "quic-drivers",
     "schemes",
     "sim",
+    "statistics",
     "units",
 ];
 
