@@ -1,4 +1,8 @@
 //! What lost packets change: less beyond the base window where the queue overflows, and a rate that counts what was lost.
+//!
+//! A drain shows whether the queue overflows, or packets are lost whatever the flow does: a full queue, or a policer, loses nothing of a
+//! smaller window. What is still lost then is random, and no sign of a full queue. Twice what the rate makes up for without a drain is
+//! the most that counts as random: flows that drain one after another see each other's losses.
 
 use super::settings::Config;
 use crate::number::product;
@@ -12,6 +16,8 @@ const MIN_SHARE: Q16 = Q16(6554);
 const SHARE_STEP: Q16 = Q16(4096);
 /// Prototype: the weight of a round in the mean share of lost packets: a quarter.
 const ROUND_WEIGHT: Q16 = Q16(16384);
+/// Prototype: up to this share of what the window may have beyond its base the queue counts as full: a half.
+const FULL: Q16 = Q16(32768);
 
 /// Loss in this round and in those before.
 #[repr(C)]
@@ -22,10 +28,20 @@ pub(super) struct LossResponse {
     lost: u32,
     share: Q16,
     mean_ratio: Q16,
+    /// What the path loses without a queue of the flow's own, as far as drains show.
+    random: Q16,
+    reserved: u32,
 }
 
 impl LossResponse {
-    pub(super) const START: Self = Self { delivered: 0, lost: 0, share: Q16::ONE, mean_ratio: Q16::ZERO };
+    pub(super) const START: Self = Self {
+        delivered: 0,
+        lost: 0,
+        share: Q16::ONE,
+        mean_ratio: Q16::ZERO,
+        random: Q16::ZERO,
+        reserved: 0,
+    };
 
     #[inline(always)]
     pub(super) fn on_delivered(&mut self, packets: Packets) {
@@ -43,26 +59,101 @@ impl LossResponse {
         self.share
     }
 
+    /// The queue is full, as far as losses show.
+    #[inline(always)]
+    pub(super) fn is_full(&self) -> bool {
+        self.share <= FULL
+    }
+
+    /// Packets are lost, or were in the last drain.
+    #[inline(always)]
+    pub(super) fn is_there(&self) -> bool {
+        self.is_full() || self.random != Q16::ZERO
+    }
+
     /// The rate at which packets have to leave for this one to arrive.
     #[inline(always)]
     pub(super) fn sending_rate(&self, config: &Config, delivery_rate: u64) -> u64 {
-        let arrives = Q16::ONE.minus(self.mean_ratio.min(config.loss_corrected));
+        let arrives = Q16::ONE.minus(self.mean_ratio.min(config.loss_corrected.plus(self.random)));
         product(delivery_rate, Q16::ONE.0 as u32).checked_div(arrives.0 as u64).unwrap_or(delivery_rate)
     }
 
+    /// A round ends, which tells of what left in a drain, or not. Whether that shows losses to be random.
     #[inline(always)]
-    pub(super) fn end_round(&mut self, config: &Config) {
+    pub(super) fn end_round(&mut self, config: &Config, drained: bool) -> bool {
         let total = self.delivered.saturating_add(self.lost);
+        let mut explains = false;
         if total > 0 {
             let ratio = Q16::ratio(self.lost as i64, total);
+            if drained {
+                // As many are lost as before, or half as many, since a drain is of few packets: not of a full queue, then.
+                explains = self.lost > 0 && ratio.plus(ratio) >= self.mean_ratio;
+                let most = config.loss_corrected.plus(config.loss_corrected);
+                self.random = if explains { self.mean_ratio.min(most) } else { Q16(self.random.0 >> 1) };
+            }
             self.mean_ratio = self.mean_ratio.plus(ratio.minus(self.mean_ratio).times(ROUND_WEIGHT));
-            let overflows = ratio > config.loss_threshold && self.lost >= MIN_LOST.0;
+            let threshold = config.loss_threshold.plus(self.random);
+            let overflows = ratio.min(self.mean_ratio) > threshold && self.lost >= MIN_LOST.0;
             self.share = if overflows {
                 Q16(self.share.0 >> 1).max(MIN_SHARE)
+            } else if explains {
+                Q16::ONE
             } else {
                 self.share.plus(SHARE_STEP).min(Q16::ONE)
             };
         }
         (self.delivered, self.lost) = (0, 0);
+        explains
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `share` is after rounds of a thousand packets, so many of them lost.
+    fn after(loss: &mut LossResponse, lost: &[u32], drained: bool) -> f64 {
+        for &lost in lost {
+            loss.on_delivered(Packets(1_000 - lost));
+            loss.on_lost(Packets(lost));
+            loss.end_round(&Config::DEFAULT, drained);
+        }
+        loss.share.0 as f64 / 65536.0
+    }
+
+    #[test]
+    fn what_is_lost_in_a_drain_as_well_is_no_sign_of_a_full_queue() {
+        let mut loss = LossResponse::START;
+        assert!(after(&mut loss, &[50; 8], false) < 0.11);
+        assert_eq!(after(&mut loss, &[30], true), 1.0);
+        assert_eq!(after(&mut loss, &[60, 40, 70, 75], false), 1.0);
+        // More than 3 % above it are.
+        assert!(after(&mut loss, &[150; 8], false) < 0.11);
+    }
+
+    #[test]
+    fn a_queue_that_loses_nothing_in_a_drain_was_full() {
+        let mut loss = LossResponse::START;
+        after(&mut loss, &[50; 8], false);
+        assert!(after(&mut loss, &[10], true) < 0.2);
+        assert!(after(&mut loss, &[50; 8], false) < 0.11);
+    }
+
+    #[test]
+    fn one_round_of_losses_after_many_without_is_no_full_queue_unless_most_are_lost() {
+        let mut loss = LossResponse::START;
+        assert_eq!(after(&mut loss, &[100], false), 1.0);
+        let mut loss = LossResponse::START;
+        assert_eq!(after(&mut loss, &[200], false), 0.5);
+    }
+
+    #[test]
+    fn the_rate_makes_up_for_random_losses_and_for_six_per_cent() {
+        let mut loss = LossResponse::START;
+        let rate = |loss: &LossResponse| loss.sending_rate(&Config::DEFAULT, 1_000_000) as f64 / 1e6;
+        after(&mut loss, &[100; 20], false);
+        assert!((rate(&loss) - 1.0 / 0.94).abs() < 1e-3, "{}", rate(&loss));
+        after(&mut loss, &[100], true);
+        assert!((rate(&loss) - 1.0 / 0.90).abs() < 1e-3, "{}", rate(&loss));
     }
 }

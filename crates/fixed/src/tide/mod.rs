@@ -79,17 +79,15 @@ pub use settings::Config;
 use crate::number::product;
 use crate::step::mirror;
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
-use base_rtt::BaseRtt;
+use base_rtt::{BaseRtt, Shown};
 use delivery::{Delivery, TICKS_PER_BASE_RTT};
 use loss::LossResponse;
 use queue::Queue;
 use rivals::{Rivals, Round};
-use window::{State, min_window};
+use window::{LONG_PAUSE, State, min_window};
 
 /// Prototype: a tick is no shorter.
 const MIN_TICK: Micros = Micros(500);
-/// Prototype: what a drain leaves in flight, as a share of rate times base RTT: a half, as a shift.
-const DRAIN_TO: u32 = 1;
 /// Prototype: the queue is empty below this share of the target: a half, as a shift.
 const EMPTY: u32 = 1;
 /// So many ticks without an acknowledgement are caught up with: as many as the longer rate has.
@@ -201,22 +199,22 @@ impl Tide {
     /// An acknowledgement; all ticks that were over have been [ended](Self::end_tick).
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, event: &Event) {
-        self.app_limited = event.app_limited;
-        self.largest_ack = self.largest_ack.max(event.acked);
-        self.loss.on_delivered(event.acked);
         if event.rtt != Micros::ZERO {
-            self.base_rtt.add(event.now, event.rtt, config.delay);
+            self.end_silence(event.now);
+            self.base_rtt.add(event.now, event.rtt, config.delay, self.loss.is_there());
             self.queue.add(event.rtt);
-            self.rivals.add(event.rtt);
             if self.ticked_at == Instant(0) {
                 self.ticked_at = event.now;
                 self.delivery = Delivery::since(Instant(event.now.0.saturating_sub(event.rtt.0 as u64)));
             }
         }
+        self.app_limited = event.app_limited;
+        self.largest_ack = self.largest_ack.max(event.acked);
+        self.loss.on_delivered(event.acked);
         self.delivered = Packets(self.delivered.0.wrapping_add(event.acked.0));
         self.rivals.on_ack(event);
         let newest = event.delivered_at_send.0.wrapping_sub(self.round_ends_at.0);
-        if newest < 1 << 31 {
+        if newest < 1 << 31 || (self.base_rtt.is_due(config) && !self.rivals.competes()) {
             self.round_ends_at = event.delivered;
             self.end_round(config, event.now);
         }
@@ -231,23 +229,51 @@ impl Tide {
         }
     }
 
+    /// After a silence the path may be another one. Where the application had nothing to send, nothing waits in the queue, and the flow
+    /// knows as little as a new one; otherwise what is in flight may have waited for the link.
+    #[inline(always)]
+    fn end_silence(&mut self, now: Instant) {
+        if self.window == 0 || self.rate != 0 {
+            return;
+        }
+        if self.app_limited != 0 {
+            self.base_rtt.learn(Micros::MAX);
+        } else if self.base_rtt.silent_for(now) > LONG_PAUSE {
+            self.base_rtt.end_epoch();
+            self.base_rtt.doubt();
+        }
+    }
+
     #[inline(always)]
     fn end_round(&mut self, config: &Config, now: Instant) {
         self.largest_ack_before = self.largest_ack;
         self.largest_ack = Packets(0);
-        self.loss.end_round(config);
+        if self.loss.end_round(config, self.base_rtt.is_drained()) {
+            self.base_rtt.believe();
+        }
+        let seen = self.base_rtt.seen_in_round();
         let round = Round {
             now,
+            min_rtt: seen.unwrap_or(Micros::ZERO),
             base_rtt: self.base_rtt.get(),
             target: self.queue.target(config),
             window: self.window,
             rate: self.rate,
             app_limited: self.app_limited != 0,
-            is_settled: self.base_rtt.is_settled(now),
         };
-        if let Some(base_rtt) = self.rivals.end_round(config, &round) {
+        if seen.is_some()
+            && let Some(base_rtt) = self.rivals.end_round(config, &round)
+        {
             self.base_rtt.learn(base_rtt);
         }
+        self.rivals.keep(self.window);
+        let shown = Shown {
+            app_limited: round.app_limited,
+            competes: self.rivals.competes(),
+            is_full: self.loss.is_full(),
+            is_long: round.queueing() > round.longest_alone(config),
+        };
+        self.base_rtt.end_round(config, shown);
     }
 
     /// Rounded up: what leaves in a burst is back within the ticks of a base RTT.
@@ -285,7 +311,7 @@ impl Tide {
         if self.app_limited != 0 {
             self.app_limited_at = now;
         }
-        if self.app_limited != 0 || queueing > Micros(target.0 >> EMPTY) {
+        if self.app_limited != 0 || queueing > Micros(target.0 >> EMPTY) || self.loss.is_full() {
             self.filled_at = now;
         }
         let is_long = queueing.0 as u64 > config.mean_above.of(target.0 as u64);
@@ -305,7 +331,6 @@ impl Tide {
         // What an application does not use says nothing of the path.
         let keeps = self.app_limited != 0 && queueing < target;
         self.window = if keeps { window.max(self.window) } else { window };
-        self.base_rtt.on_tick(config, [now, now.after(tick)], queueing, self.rivals.competes());
         true
     }
 
@@ -316,11 +341,9 @@ impl Tide {
             return None;
         }
         let base_rtt = self.base_rtt.get();
-        let mut window = self.window.max(self.rivals.window());
-        if self.base_rtt.is_draining() {
-            let drained = window_of(self.rate, base_rtt) >> DRAIN_TO;
-            window = drained.max(min_window()).min(window);
-        }
+        let window = self.window.max(self.rivals.window());
+        let drained = self.base_rtt.leaves(window_of(self.rate, base_rtt));
+        let window = drained.max(min_window()).min(window);
         // Where packets are lost, the queue has no room for those that come too fast: a share of that haste is left.
         let share = self.loss.share();
         let faster = Q16::ONE.plus(config.pacing.minus(Q16::ONE).times(share));

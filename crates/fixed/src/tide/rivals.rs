@@ -54,8 +54,6 @@ pub(super) struct Rivals {
     looked_at: Instant,
     /// Since when it competes; zero where it does not.
     competes_since: Instant,
-    /// [`Micros::MAX`] for none.
-    round_min: Micros,
     /// The smallest RTT of the rounds with a longer queue.
     min_above: Micros,
     rounds_above: u32,
@@ -64,25 +62,32 @@ pub(super) struct Rivals {
     has_looked: u32,
     /// Not zero: a competition pauses.
     paused: u32,
+    reserved: u32,
 }
 
 /// The flow at the end of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) now: Instant,
+    /// The smallest RTT.
+    pub(super) min_rtt: Micros,
     pub(super) base_rtt: Micros,
     pub(super) target: Micros,
     pub(super) window: u64,
     pub(super) rate: u64,
     pub(super) app_limited: bool,
-    /// RTTs of this round may show a drain.
-    pub(super) is_settled: bool,
 }
 
 impl Round {
+    /// What every packet of the round waited.
+    #[inline(always)]
+    pub(super) fn queueing(&self) -> Micros {
+        Micros(self.min_rtt.0.saturating_sub(self.base_rtt.0))
+    }
+
     /// The longest queue of a flow that is alone, but for its extra packets.
     #[inline(always)]
-    fn longest_alone(&self, config: &Config) -> Micros {
+    pub(super) fn longest_alone(&self, config: &Config) -> Micros {
         self.target.plus(part(config.rival_margin, self.target.max(MIN_MARGIN)))
     }
 }
@@ -97,12 +102,12 @@ impl Rivals {
         last_rate: 0,
         looked_at: Instant(0),
         competes_since: Instant(0),
-        round_min: Micros::MAX,
         min_above: Micros::MAX,
         rounds_above: 0,
         rounds_without: 0,
         has_looked: 0,
         paused: 0,
+        reserved: 0,
     };
 
     #[inline(always)]
@@ -114,11 +119,6 @@ impl Rivals {
     #[inline(always)]
     pub(super) fn window(&self) -> u64 {
         if self.competes() { self.competition.window() } else { 0 }
-    }
-
-    #[inline(always)]
-    pub(super) fn add(&mut self, rtt: Micros) {
-        self.round_min = self.round_min.min(rtt);
     }
 
     #[inline(always)]
@@ -145,25 +145,27 @@ impl Rivals {
     /// Returns the base RTT where the queue turns out to be a longer path.
     #[inline(always)]
     pub(super) fn end_round(&mut self, config: &Config, round: &Round) -> Option<Micros> {
-        let min = self.round_min;
-        self.round_min = Micros::MAX;
-        let mut longer = None;
-        if min != Micros::MAX && round.is_settled && config.competes {
-            let queueing = Micros(min.0.saturating_sub(round.base_rtt.0));
-            let lengths = [round.target, round.longest_alone(config)];
-            self.sawtooth.end_round(round.now, queueing, lengths, config.sawtooth_rounds);
-            if !self.competes() {
-                self.watch(config, min, queueing, round);
-            } else if self.nobody_yields(round.rate) {
-                self.forget();
-                longer = Some(self.min_above);
-            } else {
-                self.look(round);
-            }
+        if !config.competes {
+            return None;
         }
+        let lengths = [round.target, round.longest_alone(config)];
+        self.sawtooth.end_round(round.now, round.queueing(), lengths, config.sawtooth_rounds);
+        if !self.competes() {
+            self.watch(config, round);
+        } else if self.nobody_yields(round.rate) {
+            self.forget();
+            return Some(self.min_above);
+        } else {
+            self.look(round);
+        }
+        None
+    }
+
+    /// The window at the end of a round.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, window: u64) {
         let [a, b, c, d, e, f, g, _] = self.windows;
-        self.windows = [round.window, a, b, c, d, e, f, g];
-        longer
+        self.windows = [window, a, b, c, d, e, f, g];
     }
 
     /// A flow that has a share `s` of the link has `1.5 s / (1 + 0.5 s)` of it with a window that is larger by half. Where the rate
@@ -193,16 +195,16 @@ impl Rivals {
     }
 
     #[inline(always)]
-    fn watch(&mut self, config: &Config, min: Micros, queueing: Micros, round: &Round) {
-        let is_above = queueing > self.longest_of_ones_own(config, round);
+    fn watch(&mut self, config: &Config, round: &Round) {
+        let is_above = round.queueing() > self.longest_of_ones_own(config, round);
         if is_above && !round.app_limited {
             if self.rounds_above == 0 {
-                self.min_above = min;
+                self.min_above = round.min_rtt;
                 let [a, b, c, d, e, f, g, h] = self.windows;
                 let most = a.max(b).max(c.max(d)).max(e.max(f).max(g.max(h)));
                 self.window_before = self.window_before.max(most);
             }
-            self.min_above = self.min_above.min(min);
+            self.min_above = self.min_above.min(round.min_rtt);
             self.rounds_above = self.rounds_above.saturating_add(1);
         } else {
             self.rounds_above = self.rounds_above.saturating_sub(ROUNDS_BACK);

@@ -22,9 +22,7 @@ use crate::{Micros, Packets, Q16};
 const MIN_WINDOW: Packets = Packets(2);
 /// A flow is one that its application limits for so long after the application had nothing to send: longer than most pauses of a
 /// cellular link, in which packets wait although the application sends little.
-const APP_LIMITED_MEMORY: Micros = Micros(1_000_000);
-/// Prototype: up to this share of what the window may have beyond its base, lost packets keep it from growing by the ramp: a half.
-const SHARE_TO_GROW: Q16 = Q16(32768);
+pub(super) const LONG_PAUSE: Micros = Micros(1_000_000);
 
 /// What the window is decided by.
 #[derive(Debug, Clone, Copy)]
@@ -59,9 +57,7 @@ impl State {
     #[inline(always)]
     fn least(&self, config: &Config) -> u64 {
         match self.app_limited_before {
-            Some(before) if before < APP_LIMITED_MEMORY => {
-                self.shared(config.restart_window).max(min_window())
-            }
+            Some(before) if before < LONG_PAUSE => self.shared(config.restart_window).max(min_window()),
             _ => min_window(),
         }
     }
@@ -76,9 +72,6 @@ impl State {
     /// a base RTT (prototype).
     #[inline(always)]
     fn ramp(&self, config: &Config) -> Q16 {
-        if self.share <= SHARE_TO_GROW {
-            return Q16::ZERO;
-        }
         let Some(empty_for) = self.empty_for else { return Q16::ONE };
         let beyond = empty_for.0.saturating_sub(self.base_rtt.0);
         let rtts = Q16::ratio(beyond as i64, self.base_rtt.0);

@@ -7,7 +7,7 @@
 #include <bpf/bpf_helpers.h>
 
 struct tide_state {
-	__u64 words[75];
+	__u64 words[77];
 };
 
 struct tide_event {

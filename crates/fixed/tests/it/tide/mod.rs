@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 /// What is recorded on a path: the name of the file, what it covers, and the path.
-const ON_PATHS: [(&str, &str, Path); 13] = [
+const ON_PATHS: [(&str, &str, Path); 15] = [
     (
         "start-up",
         "48 Mbit/s and 1.2 ms, where a tick has its least length",
@@ -69,6 +69,28 @@ const ON_PATHS: [(&str, &str, Path); 13] = [
         Path { service: 2_000, lost_of_1000: 200, end: 3 * SECOND, ..Path::PLAIN },
     ),
     (
+        "longer-while-limited",
+        "the path becomes 20 ms longer while the application sends little, 0.1 s before it has much",
+        Path {
+            service: 2_000,
+            longer: Some((2 * SECOND - 100_000, 20_000)),
+            frames: Some(Frames { from: 0, to: 2 * SECOND, every: 40_000, packets: 4 }),
+            end: 5 * SECOND,
+            ..Path::PLAIN
+        },
+    ),
+    (
+        "longer-in-an-outage",
+        "the link pauses from 2 to 4 s, and the path is 30 ms longer afterwards",
+        Path {
+            service: 6_000,
+            longer: Some((3 * SECOND, 30_000)),
+            pause: Some((2 * SECOND, 4 * SECOND)),
+            end: 7 * SECOND,
+            ..Path::PLAIN
+        },
+    ),
+    (
         "jitter",
         "up to 10 ms of jitter in order, with the preset `interactive`: the floor of the target",
         Path { delay: 2_500, service: 4_000, jitter: 10_000, end: 5 * SECOND, ..Path::PLAIN },
@@ -109,7 +131,7 @@ const ON_PATHS: [(&str, &str, Path); 13] = [
 type Prescribed = fn() -> Conversation;
 
 /// What is recorded of such: the name of the file, what it covers, and the conversation.
-const PRESCRIBED: [(&str, &str, Prescribed); 4] = [
+const PRESCRIBED: [(&str, &str, Prescribed); 6] = [
     ("looks", "margins, what is forgotten after 15 s, and a rival that comes again", prescribed::looks),
     (
         "longer-by-the-round",
@@ -117,6 +139,8 @@ const PRESCRIBED: [(&str, &str, Prescribed); 4] = [
         prescribed::longer_by_the_round,
     ),
     ("drains", "drains that wait for samples, a pause, the largest target", prescribed::drains),
+    ("losses", "random losses, a full queue, and losses that end, as drains show them", prescribed::losses),
+    ("silences", "silences of 0.95 and 1.05 s, and one of the application", prescribed::silences),
     ("extremes", "the largest numbers", prescribed::extremes),
 ];
 

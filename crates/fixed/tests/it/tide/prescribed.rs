@@ -62,8 +62,12 @@ impl Flow {
 
     /// One round in which so many packets were lost before.
     fn round_with_loss(&mut self, lost: u32, queueing: u32) {
+        self.rounds_with_loss(1, lost, queueing);
+    }
+
+    fn rounds_with_loss(&mut self, times: u32, lost: u32, queueing: u32) {
         self.lost = lost;
-        self.rounds(1, queueing);
+        self.rounds(times, queueing);
         self.lost = 0;
     }
 }
@@ -153,6 +157,50 @@ pub(super) fn drains() -> Conversation {
     }
     flow.acked = 1 << 29;
     flow.hears(12, 500, 400);
+    flow.conversation
+}
+
+/// `FIRST_DOUBTS`, `DRAIN_EVERY` of losses, `LOSS_THRESHOLD` above what is random, twice `LOSS_CORRECTED`, and the half that explains.
+pub(super) fn losses() -> Conversation {
+    let mut flow = Flow::new(5_000, 1500, 1_000);
+    flow.rounds(20, 0);
+    // After eight rounds of a full queue the first drain: nothing is lost in it; in the second one just less than half as much.
+    flow.rounds_with_loss(12, 60, 0);
+    flow.rounds(1, 0);
+    flow.rounds_with_loss(10, 60, 0);
+    flow.rounds_with_loss(1, 28, 0);
+    flow.rounds_with_loss(18, 60, 0);
+    flow.rounds_with_loss(4, 50, 0);
+    // The third one explains the losses: more than 3 % beyond them is a full queue again.
+    for lost in [88, 90, 92, 94, 96, 98, 100, 102] {
+        flow.rounds_with_loss(3, lost, 0);
+    }
+    // They end, and the next drains forget them.
+    flow.rounds(70, 0);
+    // A fifth is random, of which 0.12 count.
+    flow.rounds_with_loss(80, 250, 0);
+    for lost in [150, 160, 170, 180, 190] {
+        flow.rounds_with_loss(3, lost, 0);
+    }
+    flow.conversation
+}
+
+/// `APP_MEMORY` as the silence after which a path may be another one, and the forgetting of one that is idle.
+pub(super) fn silences() -> Conversation {
+    let (base, longer, gap) = (100_000, 120_000, 10_000);
+    let mut flow = Flow::new(5_000, 1500, 20);
+    let hears = |flow: &mut Flow, times, rtt: u32| flow.hears(times, u64::from(rtt) + gap, rtt);
+    hears(&mut flow, 25, base);
+    flow.hears(1, 950_000, longer);
+    hears(&mut flow, 15, longer);
+    hears(&mut flow, 25, base);
+    flow.hears(1, 1_050_000, longer);
+    hears(&mut flow, 15, longer);
+    flow.app_limited = 1;
+    hears(&mut flow, 2, longer);
+    flow.hears(1, 700_000, 160_000);
+    flow.app_limited = 0;
+    hears(&mut flow, 4, 160_000);
     flow.conversation
 }
 
