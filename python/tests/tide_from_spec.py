@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 MAX = 2**32 - 1
-NEVER_ENDS = 2**64 - 1
 
 # Section 3. The constants that follow from `DELAY` are in `Tide.__init__`.
 SWING_QUANTILE, SWING_STEP = 52429, 80
@@ -19,7 +18,7 @@ EXTRA, MIN_WINDOW, RESTART = 131072, 131072, 655360
 APP_MEMORY = 1_000_000
 RAMP = 262144
 PACING, PACING_PACKETS = 98304, 262144
-DRAIN_EVERY, MIN_SAMPLES = 10_000_000, 17
+DRAIN_EVERY, MIN_SAMPLES, FIRST_DOUBTS = 10_000_000, 17, 8
 LOSS_THRESHOLD, MIN_LOST, LOSS_CORRECTED = 1966, 3, 3932
 MIN_SHARE, SHARE_STEP = 6554, 4096
 RIVAL_ROUNDS, ROUNDS_AGAIN, ROUNDS_BACK = 24, 3, 4
@@ -96,11 +95,12 @@ class Tide:
         self.filled_at = self.app_limited_at = 0
         self.largest_ack = self.largest_ack_before = 0
         self.epoch_min = self.last_epoch_min = MAX
-        self.samples = self.filled_for = self.last_rtt = self.sampled_at = self.drain_until = self.settles_at = 0
+        self.samples = self.filled_for = self.lossy_for = self.last_rtt = self.sampled_at = self.doubts = 0
+        self.drain, self.unsure = "", False
         self.history: list[tuple[int, int]] = []
         self.present, self.before = NONE, [NONE] * 3
         self.swing = self.queueing = 0
-        self.round_delivered = self.round_lost = self.mean_loss = 0
+        self.round_delivered = self.round_lost = self.mean_loss = self.random = 0
         self.share = ONE
         self.windows = [0] * 8
         self.peak_rate = self.window_before = self.last_rate = 0
@@ -127,15 +127,16 @@ class Tide:
     # Section 5.
     def on_ack(self, ack: Ack) -> None:
         self.end_ticks(ack.now)
+        if ack.rtt != 0:
+            self.end_silence(ack.now)
+            self.on_sample(ack.now, ack.rtt)
         self.app_limited = ack.app
         self.largest_ack = max(self.largest_ack, ack.acked)
         self.round_delivered += ack.acked
-        if ack.rtt != 0:
-            self.on_sample(ack.now, ack.rtt)
         self.delivered = wrap(self.delivered + ack.acked)
         if self.competes():
             self.compete_on_ack(ack.acked)
-        if wrap(ack.count_at_send - self.round_ends_at) < 2**31:
+        if wrap(ack.count_at_send - self.round_ends_at) < 2**31 or self.drain_is_due():
             self.round_ends_at = ack.count
             self.end_round(ack.now)
 
@@ -145,12 +146,23 @@ class Tide:
         self.last_rtt, self.sampled_at = rtt, wrap(now)
         self.samples += 1
         self.epoch_min = min(self.epoch_min, rtt)
-        self.filled_for = 0 if rtt <= base + self.delay // 10 else min(self.filled_for + passed, MAX)
+        nearly_empty = rtt <= base + self.delay // 10
+        self.filled_for = 0 if nearly_empty else min(self.filled_for + passed, MAX)
+        self.lossy_for = min(self.lossy_for + passed, MAX) if self.full() or self.random != 0 else 0
+        self.unsure = self.unsure and not nearly_empty
         self.present = Rtts(min(self.present.min, rtt), max(self.present.max, rtt))
         self.round_min = min(self.round_min, rtt)
         if self.ticked_at == 0:
             self.ticked_at = now
             self.history = [(wrap(less(now, rtt)), 0)]
+
+    def end_silence(self, now: int) -> None:
+        if self.window != 0 and self.rate == 0:
+            if self.app_limited:
+                self.last_epoch_min = self.epoch_min = MAX
+            elif wrap(now - self.sampled_at) > APP_MEMORY:
+                self.end_epoch()
+                self.doubt()
 
     # Section 6.
     def on_loss(self, lost: int, new_episode: bool) -> None:
@@ -184,17 +196,16 @@ class Tide:
         goal = self.target()
         if self.app_limited:
             self.app_limited_at = now
-        if self.app_limited or self.queueing > goal // 2:
+        if self.app_limited or self.queueing > goal // 2 or self.full():
             self.filled_at = now
 
         measured = short // 2 + long // 2 if self.queueing > of(MEAN_ABOVE, goal) else max(short, long)
-        self.rate = u64(measured << 16) // (ONE - min(self.mean_loss, LOSS_CORRECTED))
+        self.rate = u64(measured << 16) // (ONE - min(self.mean_loss, LOSS_CORRECTED + self.random))
         decay = u64(u64(self.peak_rate * length) * PEAK_DECAY) >> 32
         self.peak_rate = max(self.rate, less(self.peak_rate, decay))
 
         new = self.new_window(base, goal, now)
         self.window = max(new, self.window) if self.app_limited and self.queueing < goal else new
-        self.drain(now, length)
         return True
 
     def rate_over(self, ticks: int, now: int) -> int:
@@ -223,23 +234,9 @@ class Tide:
         return max(new, least)
 
     def ramp(self, base: int, now: int) -> int:
-        if self.share <= 32768:
-            return 0
         if self.filled_at == 0:
             return ONE
         return min(ratio(ratio(less(now - self.filled_at, base), base), RAMP), ONE)
-
-    def drain(self, now: int, length: int) -> None:
-        settled = now > self.settles_at
-        if not self.competes() and self.filled_for > DRAIN_EVERY and settled and self.samples >= MIN_SAMPLES:
-            self.drain_until = self.settles_at = NEVER_ENDS
-            self.filled_for = self.samples = 0
-            self.last_epoch_min, self.epoch_min = self.epoch_min, MAX
-        rtt = min(self.base_rtt() + self.queueing, MAX)
-        self.drain_until = min(self.drain_until, now + rtt)
-        self.settles_at = min(self.settles_at, now + 2 * rtt)
-        if self.drain_until <= now + length:
-            self.drain_until = 0
 
     # Section 8.
     def end_round(self, now: int) -> None:
@@ -247,10 +244,9 @@ class Tide:
         self.end_round_of_losses()
         min_rtt, self.round_min = self.round_min, MAX
         base, goal = self.base_rtt(), self.target()
-        longer = None
-        if min_rtt != MAX and now > self.settles_at:
+        alone, q, longer = min(goal + max(goal, MIN_MARGIN), MAX), 0, None
+        if min_rtt != MAX and self.drain == "":
             q = less(min_rtt, base)
-            alone = goal + max(goal, MIN_MARGIN)
             self.sawtooth(q, goal, alone, now)
             if not self.competes():
                 self.watch(min_rtt, q, alone, now)
@@ -262,17 +258,61 @@ class Tide:
         self.windows = [self.window, *self.windows[:7]]
         if longer is not None:
             self.last_epoch_min, self.epoch_min = MAX, longer
+        self.end_round_of_drains(q > alone)
 
     def end_round_of_losses(self) -> None:
-        total = self.round_delivered + self.round_lost
+        total, explains = self.round_delivered + self.round_lost, False
         if total > 0:
             r = ratio(self.round_lost, total)
+            if self.drain == "drained":
+                explains = self.round_lost > 0 and 2 * r >= self.mean_loss
+                self.random = min(self.mean_loss, 2 * LOSS_CORRECTED) if explains else self.random // 2
             self.mean_loss += (r - self.mean_loss) * 16384 >> 16
-            if r > LOSS_THRESHOLD and self.round_lost >= MIN_LOST:
+            if min(r, self.mean_loss) > LOSS_THRESHOLD + self.random and self.round_lost >= MIN_LOST:
                 self.share = max(self.share // 2, MIN_SHARE)
+            elif explains:
+                self.share = ONE
             else:
                 self.share = min(self.share + SHARE_STEP, ONE)
+        if explains:
+            self.doubts = 0
         self.round_delivered = self.round_lost = 0
+
+    def full(self) -> bool:
+        return self.share <= 32768
+
+    def drain_is_due(self) -> bool:
+        enough = self.filled_for > DRAIN_EVERY and self.samples >= MIN_SAMPLES
+        return self.drain == "" and enough and not self.competes()
+
+    def doubt(self) -> None:
+        if not self.unsure:
+            self.unsure, self.doubts = True, 0
+
+    def end_epoch(self) -> bool:
+        if self.samples < MIN_SAMPLES:
+            return False
+        self.samples = self.filled_for = 0
+        self.last_epoch_min, self.epoch_min = self.epoch_min, MAX
+        return True
+
+    def end_round_of_drains(self, is_long: bool) -> None:
+        if self.app_limited:
+            self.doubt()
+        if self.drain != "":
+            self.drain = "" if self.drain == "drained" else "drained"
+            return
+        unsure, tries = self.unsure and is_long, False
+        if unsure or self.full():
+            self.doubts += 1
+            tries = self.doubts >= FIRST_DOUBTS and self.doubts & (self.doubts - 1) == 0
+        if self.app_limited:
+            self.end_epoch()
+        elif not self.competes():
+            if (self.filled_for > DRAIN_EVERY or (tries and unsure)) and self.end_epoch():
+                self.drain = "for RTT"
+            elif self.lossy_for > DRAIN_EVERY or (tries and self.full()):
+                self.lossy_for, self.drain = 0, "for losses"
 
     def sawtooth(self, q: int, goal: int, alone: int, now: int) -> None:
         self.was_long = self.was_long or q > alone
@@ -334,8 +374,11 @@ class Tide:
             return None
         base = self.base_rtt()
         w = max(self.window, self.c_window) if self.competes() else self.window
-        if self.drain_until != 0:
-            w = min(max(carried(self.rate, base) // 2, MIN_WINDOW), w)
+        full = carried(self.rate, base)
+        if self.drain == "for RTT":
+            w = min(max(full // 2, MIN_WINDOW), w)
+        if self.drain == "for losses":
+            w = min(max(full - full // 4, MIN_WINDOW), w)
         faster = ONE + ((PACING - ONE) * self.share >> 16)
         paced = of(faster, w) + of(self.share, PACING_PACKETS)
         rtt = min(base + time_of(self.share, self.target()), MAX)

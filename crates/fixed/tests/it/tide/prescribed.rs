@@ -139,7 +139,7 @@ pub(super) fn longer_by_the_round() -> Conversation {
     flow.conversation
 }
 
-/// `MIN_SAMPLES`, the cap of a pause, `MAX_TARGET`, and, with large packets, the pacing rate at its largest.
+/// `MIN_SAMPLES`, the cap of a pause, a nearly empty queue, `MAX_TARGET`, and, with large packets, the pacing rate at its largest.
 pub(super) fn drains() -> Conversation {
     let mut flow = Flow::new(20_000, 9000, 50);
     let (short, long, every) = (800_000, 840_000, 840_000);
@@ -155,6 +155,15 @@ pub(super) fn drains() -> Conversation {
         flow.hears(1, 200_000, 880_000);
         flow.hears(1, 200_000, short);
     }
+    // Just nearly empty, and just not.
+    flow.hears(6, every, short);
+    flow.hears(8, every, long);
+    flow.hears(1, every, short + 1_900);
+    flow.hears(14, every, long);
+    flow.hears(8, every, short);
+    flow.hears(7, every, long);
+    flow.hears(1, every, short + 2_100);
+    flow.hears(7, every, long);
     flow.acked = 1 << 29;
     flow.hears(12, 500, 400);
     flow.conversation
@@ -164,18 +173,24 @@ pub(super) fn drains() -> Conversation {
 pub(super) fn losses() -> Conversation {
     let mut flow = Flow::new(5_000, 1500, 1_000);
     flow.rounds(20, 0);
-    // After eight rounds of a full queue the first drain: nothing is lost in it; in the second one just less than half as much.
-    flow.rounds_with_loss(12, 60, 0);
-    flow.rounds(1, 0);
-    flow.rounds_with_loss(10, 60, 0);
-    flow.rounds_with_loss(1, 28, 0);
-    flow.rounds_with_loss(18, 60, 0);
+    // After eight rounds of a full queue the first drain, in which less than half as much is lost.
+    flow.rounds_with_loss(11, 60, 0);
+    flow.round_with_loss(26, 0);
+    // After the application has had nothing to send the next one comes as soon; half as much explains the losses.
+    flow.rounds_with_loss(3, 60, 0);
+    flow.app_limited = 1;
+    flow.round_with_loss(60, 0);
+    flow.app_limited = 0;
+    flow.rounds_with_loss(8, 60, 0);
+    flow.round_with_loss(29, 0);
+    // More than 3 % beyond them is a full queue again.
     flow.rounds_with_loss(4, 50, 0);
-    // The third one explains the losses: more than 3 % beyond them is a full queue again.
-    for lost in [88, 90, 92, 94, 96, 98, 100, 102] {
+    for lost in [80, 84, 88, 90, 92, 94, 96, 98, 100, 102] {
         flow.rounds_with_loss(3, lost, 0);
     }
     // They end, and the next drains forget them.
+    flow.rounds(28, 0);
+    flow.rounds_with_loss(20, 83, 0);
     flow.rounds(70, 0);
     // A fifth is random, of which 0.12 count.
     flow.rounds_with_loss(80, 250, 0);
