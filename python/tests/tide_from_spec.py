@@ -15,7 +15,7 @@ MIN_TICK, MOST_MISSED = 500, 16
 SHORT, LONG = 4, 16
 MEAN_ABOVE = 98304
 EXTRA, MIN_WINDOW, RESTART = 131072, 131072, 655360
-APP_MEMORY = 1_000_000
+LONG_PAUSE = 1_000_000
 RAMP = 262144
 PACING, PACING_PACKETS = 98304, 262144
 DRAIN_EVERY, MIN_SAMPLES, FIRST_DOUBTS = 10_000_000, 17, 8
@@ -160,7 +160,7 @@ class Tide:
         if self.window != 0 and self.rate == 0:
             if self.app_limited:
                 self.last_epoch_min = self.epoch_min = MAX
-            elif wrap(now - self.sampled_at) > APP_MEMORY:
+            elif wrap(now - self.sampled_at) > LONG_PAUSE:
                 self.end_epoch()
                 self.doubt()
 
@@ -229,7 +229,7 @@ class Tide:
         time = min(base + time_of(self.share, goal) + time_of(self.ramp(base, now), base), MAX)
         new = carried(self.rate, time) + of(self.share, EXTRA) + (aggregated << 16)
         least = MIN_WINDOW
-        if self.app_limited_at != 0 and now - self.app_limited_at < APP_MEMORY:
+        if self.app_limited_at != 0 and now - self.app_limited_at < LONG_PAUSE:
             least = max(of(self.share, RESTART), MIN_WINDOW)
         return max(new, least)
 
@@ -241,12 +241,12 @@ class Tide:
     # Section 8.
     def end_round(self, now: int) -> None:
         self.largest_ack_before, self.largest_ack = self.largest_ack, 0
-        self.end_round_of_losses()
         min_rtt, self.round_min = self.round_min, MAX
-        base, goal = self.base_rtt(), self.target()
-        alone, q, longer = min(goal + max(goal, MIN_MARGIN), MAX), 0, None
+        goal, longer = self.target(), None
+        alone = min(goal + max(goal, MIN_MARGIN), MAX)
+        q = less(min_rtt, self.base_rtt()) if min_rtt != MAX else 0
+        self.end_round_of_losses(q <= goal // 2)
         if min_rtt != MAX and self.drain == "":
-            q = less(min_rtt, base)
             self.sawtooth(q, goal, alone, now)
             if not self.competes():
                 self.watch(min_rtt, q, alone, now)
@@ -260,12 +260,12 @@ class Tide:
             self.last_epoch_min, self.epoch_min = MAX, longer
         self.end_round_of_drains(q > alone)
 
-    def end_round_of_losses(self) -> None:
+    def end_round_of_losses(self, is_empty: bool) -> None:
         total, explains = self.round_delivered + self.round_lost, False
         if total > 0:
             r = ratio(self.round_lost, total)
             if self.drain == "drained":
-                explains = self.round_lost > 0 and 2 * r >= self.mean_loss
+                explains = is_empty and self.round_lost > 0 and 2 * r >= self.mean_loss
                 self.random = min(self.mean_loss, 2 * LOSS_CORRECTED) if explains else self.random // 2
             self.mean_loss += (r - self.mean_loss) * 16384 >> 16
             if min(r, self.mean_loss) > LOSS_THRESHOLD + self.random and self.round_lost >= MIN_LOST:

@@ -35,9 +35,10 @@ const SUBJECT: &str = "$s";
 const QUICK: &str = "quick";
 
 /// The files of `cases/`.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("cases/bbr.toml", include_str!("../../cases/bbr.toml")),
     ("cases/rfc9743.toml", include_str!("../../cases/rfc9743.toml")),
+    ("cases/paths.toml", include_str!("../../cases/paths.toml")),
     ("cases/newreno.toml", include_str!("../../cases/newreno.toml")),
     ("cases/cubic.toml", include_str!("../../cases/cubic.toml")),
 ];

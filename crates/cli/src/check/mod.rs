@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// through the emulator.
     #[arg(value_name = "SUBJECT")]
     subject: String,
-    /// Suites, separated by commas: bbr, rfc9743, newreno, cubic, or quick, short cases of them [default: those about the subject].
+    /// Suites, separated by commas: bbr, rfc9743, paths, newreno, cubic, or quick, short cases of them [default: those about the subject].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     suite: Vec<String>,
     /// Cases: bbr/15, 15, or a pattern such as 'bbr/1*'.

@@ -111,10 +111,16 @@ impl BaseRtt {
         self.drain == DRAINED
     }
 
-    /// The smallest RTT of this round; none where it had no sample, or may show a drain.
+    /// RTTs of this round show no drain.
+    #[inline(always)]
+    pub(super) fn is_settled(&self) -> bool {
+        self.drain == NONE
+    }
+
+    /// The smallest RTT of this round; none where it had no sample.
     #[inline(always)]
     pub(super) fn seen_in_round(&self) -> Option<Micros> {
-        if self.round_min == Micros::MAX || self.drain != NONE { None } else { Some(self.round_min) }
+        if self.round_min == Micros::MAX { None } else { Some(self.round_min) }
     }
 
     /// The time since the last sample.
@@ -261,9 +267,9 @@ mod tests {
         assert_eq!(flow.base_rtt.leaves(1_000), 500);
         flow.sees(Micros(50_000), 1, CALM);
         assert!(flow.base_rtt.is_drained());
-        assert_eq!((flow.base_rtt.leaves(1_000), flow.base_rtt.seen_in_round()), (u64::MAX, None));
+        assert_eq!((flow.base_rtt.leaves(1_000), flow.base_rtt.is_settled()), (u64::MAX, false));
         flow.sees(BASE_RTT, 1, CALM);
-        assert!(!flow.base_rtt.is_drained());
+        assert!(flow.base_rtt.is_settled());
     }
 
     #[test]

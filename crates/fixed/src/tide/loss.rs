@@ -1,8 +1,8 @@
 //! What lost packets change: less beyond the base window where the queue overflows, and a rate that counts what was lost.
 //!
 //! A drain shows whether the queue overflows, or packets are lost whatever the flow does: a full queue, or a policer, loses nothing of a
-//! smaller window. What is still lost then is random, and no sign of a full queue. Twice what the rate makes up for without a drain is
-//! the most that counts as random: flows that drain one after another see each other's losses.
+//! smaller window. What is still lost then, with an empty queue, is random, and no sign of a full one. Twice what the rate makes up for
+//! without a drain is the most that counts as random: behind a policer flows that drain one after another see each other's losses.
 
 use super::settings::Config;
 use crate::number::product;
@@ -78,16 +78,16 @@ impl LossResponse {
         product(delivery_rate, Q16::ONE.0 as u32).checked_div(arrives.0 as u64).unwrap_or(delivery_rate)
     }
 
-    /// A round ends, which tells of what left in a drain, or not. Whether that shows losses to be random.
+    /// A round ends, which tells of what left in a drain, or not, and had an empty queue, or not. Whether that shows losses to be random.
     #[inline(always)]
-    pub(super) fn end_round(&mut self, config: &Config, drained: bool) -> bool {
+    pub(super) fn end_round(&mut self, config: &Config, drained: bool, is_empty: bool) -> bool {
         let total = self.delivered.saturating_add(self.lost);
         let mut explains = false;
         if total > 0 {
             let ratio = Q16::ratio(self.lost as i64, total);
             if drained {
-                // As many are lost as before, or half as many, since a drain is of few packets: not of a full queue, then.
-                explains = self.lost > 0 && ratio.plus(ratio) >= self.mean_ratio;
+                // With an empty queue as many are lost as before, or half as many, since a drain is of few packets: not by a full one.
+                explains = is_empty && self.lost > 0 && ratio.plus(ratio) >= self.mean_ratio;
                 let most = config.loss_corrected.plus(config.loss_corrected);
                 self.random = if explains { self.mean_ratio.min(most) } else { Q16(self.random.0 >> 1) };
             }
@@ -116,7 +116,7 @@ mod tests {
         for &lost in lost {
             loss.on_delivered(Packets(1_000 - lost));
             loss.on_lost(Packets(lost));
-            loss.end_round(&Config::DEFAULT, drained);
+            loss.end_round(&Config::DEFAULT, drained, true);
         }
         loss.share.0 as f64 / 65536.0
     }

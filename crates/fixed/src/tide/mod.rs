@@ -5,15 +5,17 @@
 //! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing; a swing and a quarter at least.
 //! 3. The window is the rate times base RTT and target; two packets more; and more while the queue stays empty. Packets are paced
 //!    a little faster than that. Frames that waited while the link paused leave at once, up to the restart window.
-//! 4. Where the queue has not been empty for 10 s, the flow drains it for an RTT, so that the base RTT stays known.
-//! 5. Lost packets take off what the window has beyond the base RTT. A queue far above the target for many rounds is somebody else's
-//!    or a longer path: the flow competes, with a window that only losses make smaller, and sees whether anybody yields.
+//! 4. Where the queue has not been empty for 10 s, and sooner in doubt, the flow holds back for a round: a drain. The next round shows
+//!    the path without the flow's own queue: its RTT, and what it loses. An application that sends little is a drain for nothing.
+//! 5. Lost packets take off what the window has beyond the base RTT, unless a drain has shown them to be random. A queue far above the
+//!    target for many rounds is somebody else's or a longer path: the flow competes, with a window that only losses make smaller, and sees
+//!    whether anybody yields.
 //!
 //! ```text
-//!           no nearly empty queue for 10 s             24 rounds (3 soon after) of a queue far above the target
+//!       no nearly empty queue for 10 s, or doubt       24 rounds (3 soon after) of a queue far above the target
 //!  drain <---------------------------------- alone ------------------------------------------------------------> competing
 //!        ---------------------------------->       <------------------------------------------------------------
-//!                  after one RTT                     after 4 s, to look; or nobody yields, and the path has
+//!                  after a round                     after 4 s, to look; or nobody yields, and the path has
 //!                                                    become longer
 //! ```
 //!
@@ -55,8 +57,10 @@
 //! - The queue may hold the extra packets of eight flows before the flow competes, and not its own alone, unless the queue rises and
 //!   falls. Several flows on a slow link competed with each other.
 //! - Competition does not end where the queue is empty for a moment. A flow that came after CUBIC then left it the link.
-//! - A pause of the link ends no epoch of the base RTT, and a tick or a drain that a long RTT set ends sooner when the RTT falls. After an
-//!   outage the flow slept for as long as that had been.
+//! - A pause of the link makes no drain due, and a tick that a long RTT set ends sooner when the RTT falls. After an outage the flow slept
+//!   for as long as that had been.
+//! - A drain lasts for a round and shows losses as well, and a flow that was silent or limited by its application doubts its base RTT. A
+//!   path that became longer meanwhile was used to a tenth for 20 s, and one that lost 5 % at 200 ms to a thirtieth.
 //! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
 //! - A queue above the target takes nothing off the window but by the delivery rate; against a rival the window grows by a share in
 //!   an RTT, and not by CUBIC's function; and jitter makes a floor of the target (docs/evidence/tide/law.md).
@@ -248,9 +252,6 @@ impl Tide {
     fn end_round(&mut self, config: &Config, now: Instant) {
         self.largest_ack_before = self.largest_ack;
         self.largest_ack = Packets(0);
-        if self.loss.end_round(config, self.base_rtt.is_drained()) {
-            self.base_rtt.believe();
-        }
         let seen = self.base_rtt.seen_in_round();
         let round = Round {
             now,
@@ -261,7 +262,13 @@ impl Tide {
             rate: self.rate,
             app_limited: self.app_limited != 0,
         };
+        // What is lost while others fill the queue says nothing of the path.
+        let is_empty = round.queueing() <= Micros(round.target.0 >> EMPTY);
+        if self.loss.end_round(config, self.base_rtt.is_drained(), is_empty) {
+            self.base_rtt.believe();
+        }
         if seen.is_some()
+            && self.base_rtt.is_settled()
             && let Some(base_rtt) = self.rivals.end_round(config, &round)
         {
             self.base_rtt.learn(base_rtt);

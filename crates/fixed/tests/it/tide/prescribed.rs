@@ -183,6 +183,14 @@ pub(super) fn losses() -> Conversation {
     flow.app_limited = 0;
     flow.rounds_with_loss(8, 60, 0);
     flow.round_with_loss(29, 0);
+    flow.rounds_with_loss(4, 50, 0);
+    // Half of the target is an empty queue, and a little more is others' doing.
+    flow.rounds_with_loss(12, 120, 0);
+    flow.round_with_loss(60, 2_450);
+    flow.rounds_with_loss(18, 160, 0);
+    flow.round_with_loss(80, 2_650);
+    flow.rounds_with_loss(9, 160, 0);
+    flow.round_with_loss(80, 0);
     // More than 3 % beyond them is a full queue again.
     flow.rounds_with_loss(4, 50, 0);
     for lost in [80, 84, 88, 90, 92, 94, 96, 98, 100, 102] {
@@ -200,7 +208,7 @@ pub(super) fn losses() -> Conversation {
     flow.conversation
 }
 
-/// `APP_MEMORY` as the silence after which a path may be another one, and the forgetting of one that is idle.
+/// `LONG_PAUSE` as the silence after which a path may be another one, and the forgetting of one that is idle.
 pub(super) fn silences() -> Conversation {
     let (base, longer, gap) = (100_000, 120_000, 10_000);
     let mut flow = Flow::new(5_000, 1500, 20);
