@@ -128,7 +128,7 @@ class Tide:
     def on_ack(self, ack: Ack) -> None:
         self.end_ticks(ack.now)
         if ack.rtt != 0:
-            self.end_silence(ack.now)
+            self.end_silence(ack.now, ack.rtt)
             self.on_sample(ack.now, ack.rtt)
         self.app_limited = ack.app
         self.largest_ack = max(self.largest_ack, ack.acked)
@@ -156,12 +156,12 @@ class Tide:
             self.ticked_at = now
             self.history = [(wrap(less(now, rtt)), 0)]
 
-    def end_silence(self, now: int) -> None:
+    def end_silence(self, now: int, rtt: int) -> None:
         if self.window != 0 and self.rate == 0:
-            if self.app_limited:
+            silence = wrap(now - self.sampled_at)
+            if rtt < silence:
                 self.last_epoch_min = self.epoch_min = MAX
-            elif wrap(now - self.sampled_at) > LONG_PAUSE:
-                self.end_epoch()
+            elif silence > LONG_PAUSE:
                 self.doubt()
 
     # Section 6.
@@ -245,6 +245,7 @@ class Tide:
         goal, longer = self.target(), None
         alone = min(goal + max(goal, MIN_MARGIN), MAX)
         q = less(min_rtt, self.base_rtt()) if min_rtt != MAX else 0
+        is_small = self.app_limited and self.round_delivered << 16 <= self.window // 2
         self.end_round_of_losses(q <= goal // 2)
         if min_rtt != MAX and self.drain == "":
             self.sawtooth(q, goal, alone, now)
@@ -258,7 +259,7 @@ class Tide:
         self.windows = [self.window, *self.windows[:7]]
         if longer is not None:
             self.last_epoch_min, self.epoch_min = MAX, longer
-        self.end_round_of_drains(q > alone)
+        self.end_round_of_drains(q > alone, bool(is_small))
 
     def end_round_of_losses(self, is_empty: bool) -> None:
         total, explains = self.round_delivered + self.round_lost, False
@@ -288,6 +289,7 @@ class Tide:
     def doubt(self) -> None:
         if not self.unsure:
             self.unsure, self.doubts = True, 0
+            self.end_epoch()
 
     def end_epoch(self) -> bool:
         if self.samples < MIN_SAMPLES:
@@ -296,17 +298,22 @@ class Tide:
         self.last_epoch_min, self.epoch_min = self.epoch_min, MAX
         return True
 
-    def end_round_of_drains(self, is_long: bool) -> None:
+    def end_round_of_drains(self, is_long: bool, is_small: bool) -> None:
         if self.app_limited:
             self.doubt()
+        if self.drain == "drained":
+            self.drain = ""
+            if self.unsure and self.epoch_min != MAX:
+                self.last_epoch_min = MAX
+            return
         if self.drain != "":
-            self.drain = "" if self.drain == "drained" else "drained"
+            self.drain = "drained"
             return
         unsure, tries = self.unsure and is_long, False
         if unsure or self.full():
             self.doubts += 1
             tries = self.doubts >= FIRST_DOUBTS and self.doubts & (self.doubts - 1) == 0
-        if self.app_limited:
+        if is_small:
             self.end_epoch()
         elif not self.competes():
             if (self.filled_for > DRAIN_EVERY or (tries and unsure)) and self.end_epoch():

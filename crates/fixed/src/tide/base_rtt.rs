@@ -6,8 +6,8 @@
 //! on with losses as of a full queue, or with a queue too long for a flow alone where the base RTT was last seen before a pause.
 //!
 //! The base RTT is the smallest of this epoch and of the last one. An epoch ends with a drain for it, so that a path which has become
-//! longer is known as one after two. A flow that its application limits is in a drain for nothing, so that its rounds end epochs. A
-//! silence ends one, too, unless the application had nothing to send: then nothing is in flight, and the next sample is as a new flow's.
+//! longer is known as one after two. A flow that its application limits to half of the window is in a drain for nothing, so that its rounds
+//! end epochs. So does a silence, unless the next sample is of what left in it: then nothing was in flight, and the flow is as a new one.
 //!
 //! A pause of the link is no time with a queue: nothing shows one. So no drain is due in it, and the base RTT does not become as long as
 //! the pause was.
@@ -20,7 +20,7 @@ const EMPTY: u32 = 10;
 /// Prototype: an epoch has at least so many RTT samples, so that its minimum means something.
 const MIN_SAMPLES: u32 = 17;
 /// Prototype: what a drain for the base RTT leaves in flight, as a share of rate times base RTT: a half, as a shift.
-const DRAIN_TO: u32 = 1;
+pub(super) const DRAIN_TO: u32 = 1;
 /// What a drain for losses takes off that, as a shift: a quarter. With a half queues of 1 ms have 0.03 less of a link of 200 ms.
 const TAKEN_FOR_LOSS: u32 = 2;
 /// Rounds of doubt before the first drain for it. With 24, 5 % of random loss at 200 ms leave 0.83 of the link instead of 0.90.
@@ -65,6 +65,8 @@ pub(super) struct BaseRtt {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
     pub(super) app_limited: bool,
+    /// The application leaves half of the window unused.
+    pub(super) is_small: bool,
     /// A flow that competes drains nothing.
     pub(super) competes: bool,
     /// Packets are lost as by a full queue.
@@ -160,7 +162,7 @@ impl BaseRtt {
 
     /// Ends an epoch that has samples enough.
     #[inline(always)]
-    pub(super) fn end_epoch(&mut self) -> bool {
+    fn end_epoch(&mut self) -> bool {
         let ends = self.samples >= MIN_SAMPLES;
         if ends {
             (self.samples, self.filled_for) = (0, Micros::ZERO);
@@ -169,11 +171,12 @@ impl BaseRtt {
         ends
     }
 
-    /// The path may have become another one.
+    /// The path may have become another one: what was seen before is of the last epoch.
     #[inline(always)]
     pub(super) fn doubt(&mut self) {
         if self.unsure == 0 {
             (self.unsure, self.doubts) = (1, 0);
+            self.end_epoch();
         }
     }
 
@@ -190,13 +193,21 @@ impl BaseRtt {
         if shown.app_limited {
             self.doubt();
         }
+        if self.drain == DRAINED {
+            self.drain = NONE;
+            // A drain that was in doubt and shows no RTT like those before: the path is another one.
+            if self.unsure != 0 && self.epoch != Micros::MAX {
+                self.last_epoch = Micros::MAX;
+            }
+            return;
+        }
         if self.drain != NONE {
-            self.drain = if self.drain == DRAINED { NONE } else { DRAINED };
+            self.drain = DRAINED;
             return;
         }
         let is_long = shown.is_long && self.unsure != 0;
         let tries = (shown.is_full || is_long) && self.counts_doubt();
-        if shown.app_limited {
+        if shown.is_small {
             self.end_epoch();
             return;
         }
@@ -227,8 +238,9 @@ mod tests {
     use std::vec::Vec;
 
     const BASE_RTT: Micros = Micros(40_000);
-    const CALM: Shown = Shown { app_limited: false, competes: false, is_full: false, is_long: false };
-    const LIMITED: Shown = Shown { app_limited: true, ..CALM };
+    const CALM: Shown =
+        Shown { app_limited: false, is_small: false, competes: false, is_full: false, is_long: false };
+    const LIMITED: Shown = Shown { app_limited: true, is_small: true, ..CALM };
     const LONG: Shown = Shown { is_long: true, ..CALM };
     const FULL: Shown = Shown { is_full: true, ..CALM };
 
@@ -280,13 +292,34 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_too_long_since_a_pause_is_drained_after_8_and_16_rounds() {
+    fn an_application_that_uses_its_window_may_have_made_the_queue() {
+        // Of a video that follows the window the base RTT once grew with its queue, to 50 ms of it.
+        let mut flow = Flow::new();
+        flow.sees(Micros(60_000), 100, Shown { is_small: false, ..LIMITED });
+        assert_eq!(flow.base_rtt.get(), BASE_RTT);
+    }
+
+    #[test]
+    fn a_queue_that_is_too_long_since_a_pause_is_drained_after_8_rounds_and_the_path_is_known_then() {
         // A flow whose base RTT is too short once rested at two packets for each millisecond of the queue, which explained them.
         let mut flow = Flow::new();
         flow.base_rtt.doubt();
-        assert_eq!(flow.sees(Micros(60_000), 17, LONG), [8]);
+        assert!(flow.sees(Micros(60_000), 7, LONG).is_empty());
         assert_eq!(flow.base_rtt.get(), BASE_RTT);
         assert_eq!(flow.sees(Micros(60_000), 1, LONG), [1]);
+        assert_eq!(flow.base_rtt.get(), Micros(60_000));
+    }
+
+    #[test]
+    fn a_drain_in_doubt_that_shows_no_rtt_like_those_before_replaces_them() {
+        let mut flow = Flow::new();
+        flow.base_rtt.doubt();
+        flow.sees(Micros(50_000), 1, CALM);
+        flow.base_rtt.add(flow.now, BASE_RTT, Config::DEFAULT.delay, false);
+        flow.base_rtt.doubt();
+        assert_eq!(flow.sees(Micros(60_000), 8, LONG), [8]);
+        assert_eq!(flow.base_rtt.get(), BASE_RTT);
+        flow.sees(Micros(60_000), 2, LONG);
         assert_eq!(flow.base_rtt.get(), Micros(60_000));
     }
 

@@ -53,6 +53,12 @@ impl LossResponse {
         self.lost = self.lost.saturating_add(packets.0);
     }
 
+    /// Packets of this round.
+    #[inline(always)]
+    pub(super) fn delivered(&self) -> u32 {
+        self.delivered
+    }
+
     /// The share of target and extra packets that is left, 1 where nothing is lost.
     #[inline(always)]
     pub(super) fn share(&self) -> Q16 {

@@ -83,7 +83,7 @@ pub use settings::Config;
 use crate::number::product;
 use crate::step::mirror;
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
-use base_rtt::{BaseRtt, Shown};
+use base_rtt::{BaseRtt, DRAIN_TO, Shown};
 use delivery::{Delivery, TICKS_PER_BASE_RTT};
 use loss::LossResponse;
 use queue::Queue;
@@ -204,7 +204,7 @@ impl Tide {
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, event: &Event) {
         if event.rtt != Micros::ZERO {
-            self.end_silence(event.now);
+            self.end_silence(event);
             self.base_rtt.add(event.now, event.rtt, config.delay, self.loss.is_there());
             self.queue.add(event.rtt);
             if self.ticked_at == Instant(0) {
@@ -233,17 +233,17 @@ impl Tide {
         }
     }
 
-    /// After a silence the path may be another one. Where the application had nothing to send, nothing waits in the queue, and the flow
-    /// knows as little as a new one; otherwise what is in flight may have waited for the link.
+    /// After a silence the path may be another one. What left in it found an empty queue, and the flow knows as little as a new one; what
+    /// was in flight before may have waited for the link.
     #[inline(always)]
-    fn end_silence(&mut self, now: Instant) {
+    fn end_silence(&mut self, event: &Event) {
         if self.window == 0 || self.rate != 0 {
             return;
         }
-        if self.app_limited != 0 {
+        let silence = self.base_rtt.silent_for(event.now);
+        if event.rtt < silence {
             self.base_rtt.learn(Micros::MAX);
-        } else if self.base_rtt.silent_for(now) > LONG_PAUSE {
-            self.base_rtt.end_epoch();
+        } else if silence > LONG_PAUSE {
             self.base_rtt.doubt();
         }
     }
@@ -264,6 +264,8 @@ impl Tide {
         };
         // What is lost while others fill the queue says nothing of the path.
         let is_empty = round.queueing() <= Micros(round.target.0 >> EMPTY);
+        let delivered = (self.loss.delivered() as u64) << WINDOW_BITS;
+        let is_small = round.app_limited && delivered <= self.window >> DRAIN_TO;
         if self.loss.end_round(config, self.base_rtt.is_drained(), is_empty) {
             self.base_rtt.believe();
         }
@@ -276,6 +278,7 @@ impl Tide {
         self.rivals.keep(self.window);
         let shown = Shown {
             app_limited: round.app_limited,
+            is_small,
             competes: self.rivals.competes(),
             is_full: self.loss.is_full(),
             is_long: round.queueing() > round.longest_alone(config),

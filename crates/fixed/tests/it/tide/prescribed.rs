@@ -208,6 +208,9 @@ pub(super) fn losses() -> Conversation {
     flow.conversation
 }
 
+/// Packets of an acknowledgement, four of them in a round, of a flow whose window is some 457.
+const SMALL: [u32; 2] = [56, 60];
+
 /// `LONG_PAUSE` as the silence after which a path may be another one, and the forgetting of one that is idle.
 pub(super) fn silences() -> Conversation {
     let (base, longer, gap) = (100_000, 120_000, 10_000);
@@ -224,6 +227,13 @@ pub(super) fn silences() -> Conversation {
     flow.hears(1, 700_000, 160_000);
     flow.app_limited = 0;
     hears(&mut flow, 4, 160_000);
+    // The application leaves a little more than half of the window unused, and then a little less: only the first shows a longer path.
+    for acked in SMALL {
+        (flow.acked, flow.app_limited) = (50, 0);
+        flow.hears(80, 42_500, 160_000);
+        (flow.acked, flow.app_limited) = (acked, 1);
+        flow.hears(60, 42_500, 163_000);
+    }
     flow.conversation
 }
 
