@@ -159,7 +159,7 @@ class Tide:
     def end_silence(self, now: int, rtt: int) -> None:
         if self.window != 0 and self.rate == 0:
             silence = wrap(now - self.sampled_at)
-            if rtt < silence:
+            if self.app_limited and rtt < silence:
                 self.last_epoch_min = self.epoch_min = MAX
             elif silence > LONG_PAUSE:
                 self.doubt()

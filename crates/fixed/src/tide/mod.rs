@@ -233,15 +233,15 @@ impl Tide {
         }
     }
 
-    /// After a silence the path may be another one. What left in it found an empty queue, and the flow knows as little as a new one; what
-    /// was in flight before may have waited for the link.
+    /// After a silence the path may be another one. What left in it, after the application had nothing to send, found an empty queue, and
+    /// the flow knows as little as a new one; anything else may have waited for the link.
     #[inline(always)]
     fn end_silence(&mut self, event: &Event) {
         if self.window == 0 || self.rate != 0 {
             return;
         }
         let silence = self.base_rtt.silent_for(event.now);
-        if event.rtt < silence {
+        if self.app_limited != 0 && event.rtt < silence {
             self.base_rtt.learn(Micros::MAX);
         } else if silence > LONG_PAUSE {
             self.base_rtt.doubt();

@@ -224,7 +224,9 @@ pub(super) fn silences() -> Conversation {
     hears(&mut flow, 15, longer);
     flow.app_limited = 1;
     hears(&mut flow, 2, longer);
-    flow.hears(1, 700_000, 160_000);
+    flow.hears(1, 2_000_000, 2_040_000);
+    hears(&mut flow, 20, longer);
+    flow.hears(1, 2_000_000, 160_000);
     flow.app_limited = 0;
     hears(&mut flow, 4, 160_000);
     // The application leaves a little more than half of the window unused, and then a little less: only the first shows a longer path.
