@@ -26,8 +26,9 @@ test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 	@tools/setup build
 	$(run) cargo test $(floors) --lib $(locked)
 
-lint: ## Check formatting, compile with warnings as errors, and check the licences of what is linked
+lint: ## Check formatting, the budget of lines, compiler warnings, and the licences of what is linked
 	@tools/setup lint
+	@tools/size --check
 	$(run) cargo fmt --all --check
 	$(run) cargo clippy --workspace --all-targets --features cellcc-cli/kernel $(locked) -- -D warnings
 	$(run) cargo clippy -p cellcc-cli --all-targets $(locked) -- -D warnings
