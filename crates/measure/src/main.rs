@@ -63,10 +63,16 @@ const MEASUREMENTS: &[Measurement] = &[
     row("packet-stages", "", "instructions of a simulated packet by stage and scheme", |_| {
         simulator::stages::print_table().map(succeeded)
     }),
+    row("packet-misses", "", "cache misses of a simulated packet; fails above the bound", |_| {
+        simulator::misses::check().map(succeeded)
+    }),
+    row("many-flows", "", "cache misses and time of a packet, by flows and scheme; half an hour", |_| {
+        simulator::misses::print_table().map(succeeded)
+    }),
     row("instructions", "", "instructions of an acknowledgement, by scheme; half an hour", |_| {
         simulator::acks::print_instructions().map(succeeded)
     }),
-    row("part", "tell|run|packets-of ...", "one run of the above, for a profiler", simulator::part),
+    row("part", "tell|run|packets-of|flows-of ...", "one run of the above, for a profiler", simulator::part),
     row("faults", "quic|rack|ack50k", "every scheme under seventeen faults", faults::run),
     row("wrong-feedback", "FOLDER", "NATCP under nine kinds of wrong reports", wrong_feedback::run),
     #[cfg(feature = "network")]

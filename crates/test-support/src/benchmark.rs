@@ -55,23 +55,63 @@ pub fn instructions(arguments: &[&str]) -> Result<(u64, String), String> {
 /// # Errors
 /// As [`instructions`].
 pub fn callgrind(options: &[&str], arguments: &[&str]) -> Result<(u64, String), String> {
+    let options: Vec<&str> = ["--tool=callgrind"].iter().chain(options).copied().collect();
+    valgrind(&options, arguments, collected)
+}
+
+/// How often a program missed caches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misses {
+    /// Of data, in the first level.
+    pub first: u64,
+    /// Of data and instructions, in the last level.
+    pub last: u64,
+}
+
+/// Starts this program again under cachegrind with `arguments`. Returns the misses of a processor's own caches, 32 KiB and 1 MiB,
+/// and what it printed.
+///
+/// # Errors
+/// As [`instructions`].
+pub fn cachegrind(arguments: &[&str]) -> Result<(Misses, String), String> {
+    const OPTIONS: [&str; 5] = [
+        "--tool=cachegrind",
+        "--cache-sim=yes",
+        "--cachegrind-out-file=/dev/null",
+        "--D1=32768,8,64",
+        "--LL=1048576,16,64",
+    ];
+    valgrind(&OPTIONS, arguments, misses)
+}
+
+/// Starts this program again under valgrind. Returns what `read` finds in the log, and what the program printed.
+fn valgrind<T>(
+    options: &[&str],
+    arguments: &[&str],
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<(T, String), String> {
     let program = std::env::current_exe().map_err(|error| format!("no path of this program: {error}"))?;
-    let output = Command::new("valgrind")
-        .arg("--tool=callgrind")
-        .args(options)
-        .arg(program)
-        .args(arguments)
-        .output()
-        .map_err(|error| {
+    let output =
+        Command::new("valgrind").args(options).arg(program).args(arguments).output().map_err(|error| {
             format!("valgrind, which counts instructions, does not start: {error}; install it")
         })?;
     let log = String::from_utf8_lossy(&output.stderr);
-    match collected(&log) {
-        Some(count) if output.status.success() => {
-            Ok((count, String::from_utf8_lossy(&output.stdout).into_owned()))
+    match read(&log) {
+        Some(counted) if output.status.success() => {
+            Ok((counted, String::from_utf8_lossy(&output.stdout).into_owned()))
         }
         _ => Err(format!("valgrind failed:\n{log}")),
     }
+}
+
+/// The lines `==PID== D1  misses: COUNT (...)` and `==PID== LL misses: COUNT (...)` of cachegrind.
+fn misses(log: &str) -> Option<Misses> {
+    let of = |level: &str| {
+        let mut lines = log.lines().filter_map(|line| line.split_once(" misses:"));
+        let (_, counts) = lines.find(|(before, _)| before.trim_end().ends_with(level))?;
+        counts.split_whitespace().next()?.replace(',', "").parse().ok()
+    };
+    Some(Misses { first: of("D1")?, last: of("LL")? })
 }
 
 /// The line `==PID== Collected : COUNT` of callgrind.
@@ -94,5 +134,13 @@ mod tests {
     fn callgrinds_count_is_read_from_its_log() {
         let log = "==7== Callgrind, a tool\n==7== Events    : Ir\n==7== Collected : 1292474\n==7==\n";
         assert_eq!((collected(log), collected("==7== killed")), (Some(1_292_474), None));
+    }
+
+    #[test]
+    fn cachegrinds_misses_are_read_from_its_log() {
+        let log = "==7== I1  misses:        1,234\n==7== D1  misses:       56,789  (    50,000 rd   +     6,789 wr)\n\
+                   ==7== LLd misses:           12  (10 rd + 2 wr)\n==7== LL misses:          1,015  (1,000 rd + 15 wr)\n";
+        assert_eq!(misses(log), Some(Misses { first: 56_789, last: 1_015 }));
+        assert_eq!(misses("==7== killed"), None);
     }
 }

@@ -1,21 +1,21 @@
 //! A distribution of times in memory that does not grow with their number: a mergeable histogram with an exact mean.
 
 use crate::meters::levels::Levels;
+use crate::meters::stored;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use cellcc_units::Span;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{
-    Deserializer as HdrDeserializer, Serializer as HdrSerializer, V2DeflateSerializer,
-};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 /// A distribution of time spans in microseconds, each within 0.1 % (three significant digits) or 1 us, whichever is
 /// more; the mean is exact. Values above one hour count as one hour.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Distribution {
     micros: Levels,
     sum_ns: u128,
+    /// Values besides these as a Record holds them, which was read: a tenth of the memory.
+    read: Option<Box<[u8]>>,
 }
 
 /// The figures of a distribution, in milliseconds.
@@ -34,7 +34,6 @@ pub struct Summary {
 }
 
 const HIGHEST_US: u64 = 3_600_000_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
 
 impl Distribution {
     /// Adds a value.
@@ -46,36 +45,32 @@ impl Distribution {
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.sum_ns += other.sum_ns;
-        self.micros.merge(&other.micros);
+        self.micros.merge(&other.levels());
     }
 
     /// How many values.
     pub fn count(&self) -> u64 {
-        self.micros.iter().fold(0, |sum, (_, count)| sum.saturating_add(count))
+        self.levels().total()
     }
 
-    /// As HdrHistogram has it: for percentiles, and to be stored.
-    fn histogram(&self) -> Histogram<u64> {
-        let mut histogram =
-            Histogram::new(SIGNIFICANT_DIGITS).expect("hdrhistogram accepts up to five digits");
-        for (micros, count) in self.micros.iter() {
-            histogram.record_n(micros, count).expect("it grows to an hour");
-        }
-        histogram
+    /// All values.
+    fn levels(&self) -> Cow<'_, Levels> {
+        let Some(read) = &self.read else { return Cow::Borrowed(&self.micros) };
+        // They could be read when they were taken over.
+        let mut levels = stored::decode(read, HIGHEST_US).unwrap_or_default();
+        levels.merge(&self.micros);
+        Cow::Owned(levels)
     }
 
     /// The average of several cumulative distributions, each with the same weight however many values it has: levels in ms
     /// and the shares of values up to them, `most` steps of even probability. Distributions without values do not count.
     pub fn mean_cumulative(all: &[Self], most: usize) -> Vec<(f64, f64)> {
-        let counted: Vec<&Self> = all.iter().filter(|one| one.count() > 0).collect();
+        let levels: Vec<_> = all.iter().map(Self::levels).collect();
+        let counted: Vec<_> = levels.iter().filter(|one| one.total() > 0).collect();
         let mut weights: Vec<(u64, f64)> = Vec::new();
         for one in &counted {
-            let whole = one.count() as f64 * counted.len() as f64;
-            let histogram = one.histogram();
-            let levels = histogram.iter_recorded();
-            weights.extend(
-                levels.map(|level| (level.value_iterated_to(), level.count_at_value() as f64 / whole)),
-            );
+            let whole = one.total() as f64 * counted.len() as f64;
+            weights.extend(one.iter().map(|(micros, count)| (micros, count as f64 / whole)));
         }
         weights.sort_unstable_by_key(|(micros, _)| *micros);
         let Some(&(first, _)) = weights.first() else { return Vec::new() };
@@ -97,19 +92,25 @@ impl Distribution {
 
     /// The figures; `None` where there are no values.
     pub fn summary(&self) -> Option<Summary> {
-        let count = self.count();
-        if count == 0 {
-            return None;
-        }
-        let histogram = self.histogram();
-        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
+        let levels = self.levels();
+        let count = levels.total();
+        let at = |quantile: f64| {
+            let rank = (quantile * count as f64).ceil() as u64;
+            Some(levels.at_rank(rank.max(1))? as f64 / 1e3)
+        };
         Some(Summary {
             mean_ms: self.sum_ns as f64 / count as f64 / 1e6,
-            p50_ms: at(0.5),
-            p95_ms: at(0.95),
-            p99_ms: at(0.99),
-            max_ms: histogram.max() as f64 / 1e3,
+            p50_ms: at(0.5)?,
+            p95_ms: at(0.95)?,
+            p99_ms: at(0.99)?,
+            max_ms: levels.iter().last()?.0 as f64 / 1e3,
         })
+    }
+}
+
+impl PartialEq for Distribution {
+    fn eq(&self, other: &Self) -> bool {
+        self.sum_ns == other.sum_ns && self.levels() == other.levels()
     }
 }
 
@@ -122,10 +123,7 @@ struct Stored {
 
 impl Serialize for Distribution {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(&self.histogram(), &mut bytes)
-            .map_err(serde::ser::Error::custom)?;
+        let bytes = stored::encode(&self.levels()).map_err(serde::ser::Error::custom)?;
         Stored { sum_ns: self.sum_ns, hdr_v2_us: BASE64.encode(bytes) }.serialize(serializer)
     }
 }
@@ -134,13 +132,8 @@ impl<'de> Deserialize<'de> for Distribution {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = Stored::deserialize(deserializer)?;
         let bytes = BASE64.decode(stored.hdr_v2_us).map_err(serde::de::Error::custom)?;
-        let histogram: Histogram<u64> =
-            HdrDeserializer::new().deserialize(&mut bytes.as_slice()).map_err(serde::de::Error::custom)?;
-        let mut micros = Levels::default();
-        for level in histogram.iter_recorded() {
-            micros.count_many(level.value_iterated_to().min(HIGHEST_US), level.count_at_value());
-        }
-        Ok(Self { micros, sum_ns: stored.sum_ns })
+        stored::decode(&bytes, HIGHEST_US).map_err(serde::de::Error::custom)?;
+        Ok(Self { micros: Levels::default(), sum_ns: stored.sum_ns, read: Some(bytes.into()) })
     }
 }
 

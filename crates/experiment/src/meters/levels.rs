@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Levels up to twice this are one unit wide. Above, each doubling has this many levels: three significant digits, as
 /// HdrHistogram has them.
-const LEVELS_A_DOUBLING: u64 = 1 << DOUBLING_BITS;
+pub(crate) const LEVELS_A_DOUBLING: u64 = 1 << DOUBLING_BITS;
 const DOUBLING_BITS: u32 = 10;
 
 /// Counts by level, from a doubling in which something was counted to another: 2 kB for each.
@@ -42,9 +42,9 @@ impl Levels {
         other.counts().for_each(|(level, count)| self.add(level, count));
     }
 
-    /// The smallest value of each level that occurred, in ascending order, and how often.
+    /// The largest value of each level that occurred, in ascending order, and how often.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.counts().map(|(level, count)| (first_value(level), count))
+        self.counts().map(|(level, count)| (first_value(level + 1) - 1, count))
     }
 
     /// Out of line: seldom does a count overflow, or a level lie outside of those before.
@@ -81,7 +81,23 @@ impl Levels {
         }
     }
 
-    fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+    /// How many values there are.
+    pub(crate) fn total(&self) -> u64 {
+        self.counts().fold(0, |sum, (_, count)| sum.saturating_add(count))
+    }
+
+    /// The largest value of the level in which the `rank`-th value lies, counted from one; `None` beyond the last.
+    pub(crate) fn at_rank(&self, rank: u64) -> Option<u64> {
+        let mut upto = 0_u64;
+        let mut reaches = |count: u64| {
+            upto = upto.saturating_add(count);
+            upto >= rank
+        };
+        self.iter().find(|(_, count)| reaches(*count)).map(|(value, _)| value)
+    }
+
+    /// The levels that occurred, in ascending order, and how often.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         let carried = |level| self.carried.get(&level).copied().unwrap_or(0) << u16::BITS;
         let counts = self.counts.iter().zip(self.first..);
         counts
@@ -126,8 +142,8 @@ mod tests {
         levels.count_many(9_000, 200_000);
         let mut twice = levels.clone();
         twice.merge(&levels);
-        assert_eq!(levels.iter().collect::<Vec<_>>(), [(5, 70_000), (9_000, 200_000)]);
-        assert_eq!(twice.iter().collect::<Vec<_>>(), [(5, 140_000), (9_000, 400_000)]);
+        assert_eq!(levels.iter().collect::<Vec<_>>(), [(5, 70_000), (9_007, 200_000)]);
+        assert_eq!(twice.iter().collect::<Vec<_>>(), [(5, 140_000), (9_007, 400_000)]);
     }
 
     #[test]

@@ -8,4 +8,5 @@ pub(crate) mod levels;
 pub(crate) mod measured;
 pub(crate) mod meter;
 pub(crate) mod series;
+pub(crate) mod stored;
 pub(crate) mod user_queues;

@@ -1,8 +1,11 @@
 //! Several flows in one line: `2*cubic + reminis:sized(10MB)@5s..60s`.
 
 use crate::{FlowSetup, NOQ, Source};
-use cellcc_units::{MOST_TERMS, Span, Time, split_outside_parentheses};
+use cellcc_units::{Span, Time, split_outside_parentheses};
 use thiserror::Error;
+
+/// The most flows in one run: the simulator takes 20 kB for each of them, and their series would fill the memory.
+const MOST_FLOWS: usize = 10_000;
 
 /// The flows of a run, as named on the command line and in tables.
 ///
@@ -32,18 +35,17 @@ impl Mix {
     /// Reads a mix. The schemes' names are not checked here: only a driver knows what it can run.
     ///
     /// # Errors
-    /// A malformed source, time or count; more than [`MOST_TERMS`] flows.
+    /// A malformed source, time or count; more than 10,000 flows.
     pub fn parse(text: &str) -> Result<Self, MixError> {
         let mut flows = Vec::new();
         let mut texts = Vec::new();
         for part in split_outside_parentheses(text, '+') {
             let refused = |problem| MixError { flow: part.trim().chars().take(80).collect(), problem };
             let (count, flow) = read_flow(part).map_err(refused)?;
-            // Their series would fill the memory.
-            if flows.len() + count > MOST_TERMS {
+            if flows.len() + count > MOST_FLOWS {
                 let before = flows.len();
                 return Err(refused(format!(
-                    "with the {before} flows before it, more than {MOST_TERMS} in one run"
+                    "with the {before} flows before it, more than {MOST_FLOWS} in one run"
                 )));
             }
             flows.extend(std::iter::repeat_n(flow, count));
@@ -57,8 +59,8 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
     let text = text.trim();
     let (count, text) = match text.split_once('*') {
         Some((count, rest)) if !count.contains('(') => {
-            let count = count.trim().parse().ok().filter(|count| (1..=MOST_TERMS).contains(count));
-            (count.ok_or_else(|| format!("the count before `*` must be 1 to {MOST_TERMS}"))?, rest)
+            let count = count.trim().parse().ok().filter(|count| (1..=MOST_FLOWS).contains(count));
+            (count.ok_or_else(|| format!("the count before `*` must be 1 to {MOST_FLOWS}"))?, rest)
         }
         _ => (1, text),
     };
@@ -138,11 +140,12 @@ mod tests {
     /// 20,000 flows joined by `+` were taken while `20000*cubic` was not.
     #[test]
     fn more_flows_than_a_run_can_hold_are_refused_however_they_are_written() {
-        for text in ["cubic+".repeat(20_000) + "cubic", "900*cubic+101*vegas".into(), "1001*cubic".into()] {
+        for text in ["cubic+".repeat(20_000) + "cubic", "9000*cubic+1001*vegas".into(), "10001*cubic".into()]
+        {
             let error = Mix::parse(&text).unwrap_err().to_string();
-            assert!(error.contains("1000") && error.len() < 250, "{error}");
+            assert!(error.contains("10000") && error.len() < 250, "{error}");
         }
-        assert_eq!(Mix::parse("900*cubic+100*vegas").unwrap().flows.len(), 1_000);
+        assert_eq!(Mix::parse("9000*cubic+1000*vegas").unwrap().flows.len(), 10_000);
     }
 
     #[test]

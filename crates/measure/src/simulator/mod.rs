@@ -7,13 +7,16 @@
 //! | `instructions` | the same in instructions, counted by callgrind: the same in every run |
 //! | `packet-instructions` | instructions for a data packet of one flow; fails above a bound, with a table by stage |
 //! | `packet-stages` | that table for several schemes |
-//! | `part tell SCHEME TIMES`, `part run SCHEME MS`, `part packets-of SCHEME MS` | a part of these, to be counted or profiled |
+//! | `packet-misses` | cache misses for a data packet where few and many flows share a link; fails above a bound |
+//! | `many-flows` | these and the time, for several schemes |
+//! | `part tell SCHEME TIMES`, `part run SCHEME MS`, `part packets-of SCHEME MS`, `part flows-of SCHEME FLOWS MS` | a part of these, to be counted or profiled |
 //!
 //! Times are of this machine at this moment: compare them within one run only.
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark")]
 
 pub(crate) mod acks;
+pub(crate) mod misses;
 pub(crate) mod packets;
 pub(crate) mod stages;
 
@@ -27,7 +30,12 @@ pub(crate) fn part(arguments: Arguments) -> Outcome<ExitCode> {
         ["tell", scheme, times] => acks::tell(scheme, times.parse()?)?,
         ["run", scheme, ms] => acks::run(scheme, Duration::from_millis(ms.parse()?))?,
         ["packets-of", scheme, ms] => stages::run(scheme, ms.parse()?)?,
-        _ => return usage("tell SCHEME TIMES | run SCHEME MS | packets-of SCHEME MS"),
+        ["flows-of", scheme, flows, ms] => misses::run(scheme, flows.parse()?, ms.parse()?)?,
+        _ => {
+            return usage(
+                "tell SCHEME TIMES | run SCHEME MS | packets-of SCHEME MS | flows-of SCHEME FLOWS MS",
+            );
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,10 +11,21 @@ const RUNS: usize = 5;
 
 /// One flow of `scheme`, or the row [`LIMIT`], on a link of 1 Gbit/s with a queue of 3200 packets.
 pub(crate) fn scenario(driver: &SimDriver, scheme: &str, rtt: Span, duration: Span) -> Outcome<Scenario> {
+    scenario_on(driver, scheme, "rate=1Gbit/s", rtt, duration)
+}
+
+/// The same on another link.
+pub(crate) fn scenario_on(
+    driver: &SimDriver,
+    scheme: &str,
+    link: &str,
+    rtt: Span,
+    duration: Span,
+) -> Outcome<Scenario> {
     let mut file = PlanFile {
         // The row is in every plan.
         schemes: vec![if scheme == LIMIT { "cubic" } else { scheme }.into()],
-        traces: vec!["rate=1Gbit/s".into()],
+        traces: vec![link.into()],
         duration,
         ..PlanFile::default()
     };
