@@ -6,16 +6,17 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// A flow's application. Segments are numbered from zero; each is at most one packet's payload.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Application {
-    source: Source,
-    start: Time,
     stop: Time,
+    video: Option<Box<Video>>,
+    next_segment: u64,
+    start: Time,
     mss: Bytes,
     packet: Bytes,
-    next_segment: u64,
+    source: Source,
     /// The step of a source in steps in which the last segment was taken, and how many of its segments were.
     step: (usize, u64),
-    video: Option<Video>,
 }
 
 impl Application {
@@ -37,7 +38,7 @@ impl Application {
     #[must_use]
     pub fn seeded(self, seed: u64) -> Self {
         let video = match self.source {
-            Source::Video { min, max, .. } => Some(Video::new(min, max, seed)),
+            Source::Video { min, max, .. } => Some(Box::new(Video::new(min, max, seed))),
             _ => None,
         };
         Self { video, ..self }

@@ -63,14 +63,14 @@ pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
 
 /// What each flow of a run is called: flows of one scheme have numbers.
 pub(crate) fn names(run: &Record) -> Vec<String> {
-    let name = |(at, flow): (usize, &FlowRecord)| {
-        let of_scheme = |flows: &[FlowRecord]| flows.iter().filter(|it| it.scheme == flow.scheme).count();
-        match of_scheme(&run.flows) {
-            1 => flow.scheme.clone(),
-            _ => format!("{} {}", flow.scheme, of_scheme(&run.flows[..=at])),
+    let schemes = grouped(run, |flow| run.flows[flow].scheme.as_str());
+    let mut names = vec![String::new(); run.flows.len()];
+    for (scheme, flows) in schemes {
+        for (number, &flow) in flows.iter().enumerate() {
+            names[flow] = if flows.len() == 1 { scheme.into() } else { format!("{scheme} {}", number + 1) };
         }
-    };
-    run.flows.iter().enumerate().map(name).collect()
+    }
+    names
 }
 
 /// The share of a flow in what all flows of its run delivered in a second, in percent.

@@ -8,6 +8,7 @@ use crate::pool::{Ended, Keep, Pool, Progress, lock};
 use crate::{RunnerError, SeriesDetail, Shard, resume};
 use cellcc_experiment::{Curve, Driver, Plan, PlannedRun, Record, RunId};
 use cellcc_units::Span;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -73,9 +74,9 @@ impl Runner {
         let began = Instant::now();
         check_plan(plan)?;
         let part = self.shard.map(|shard| part(shard, plan, driver));
-        let runs: Vec<PlannedRun> = match &part {
+        let runs: Cow<'_, [PlannedRun]> = match &part {
             Some(part) => part.positions.iter().map(|&position| plan.runs[position].clone()).collect(),
-            None => plan.runs.clone(),
+            None => Cow::Borrowed(&plan.runs),
         };
         let folder = self.out.folder();
         let mut info = self.info(plan, &runs, part);

@@ -3,7 +3,7 @@
 use crate::packets::DataPacket;
 use cellcc_control::Ecn;
 use cellcc_experiment::ReceiveOffload;
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Time};
 use std::collections::VecDeque;
 
 /// A packet that has arrived.
@@ -83,10 +83,9 @@ impl Arrivals {
 
 /// Receive offload: the driver of a network card holds packets that come one right after the other, and hands them over as one.
 /// They are then acknowledged as one, even where there is a gap between them; Linux acknowledges what is beyond a gap by itself.
-/// None is ever held where there is no offload.
 #[derive(Debug)]
 pub(crate) struct Offload {
-    settings: Option<ReceiveOffload>,
+    settings: ReceiveOffload,
     held: Vec<DataPacket>,
     bytes: Bytes,
     /// When they are handed over at the latest; [`Time::NEVER`] where there are none.
@@ -94,25 +93,18 @@ pub(crate) struct Offload {
 }
 
 impl Offload {
-    pub(crate) fn new(settings: Option<ReceiveOffload>) -> Self {
+    pub(crate) fn new(settings: ReceiveOffload) -> Self {
         Self { settings, held: Vec::new(), bytes: Bytes::ZERO, flush_at: Time::NEVER }
-    }
-
-    /// True where packets are held before they are handed over.
-    #[inline]
-    pub(crate) fn is_on(&self) -> bool {
-        self.settings.is_some()
     }
 
     /// True where the packet can join those that are held.
     pub(crate) fn has_room(&self, packet: &DataPacket) -> bool {
-        let fits = |settings: ReceiveOffload| self.bytes + packet.bytes <= settings.max;
-        self.held.is_empty() || self.settings.is_some_and(fits)
+        self.held.is_empty() || self.bytes + packet.bytes <= self.settings.max
     }
 
     pub(crate) fn hold(&mut self, now: Time, packet: DataPacket) {
         if self.held.is_empty() {
-            self.flush_at = now + self.settings.map_or(Span::ZERO, |settings| settings.flush);
+            self.flush_at = now + self.settings.flush;
         }
         self.bytes += packet.bytes;
         self.held.push(packet);

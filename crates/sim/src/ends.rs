@@ -2,7 +2,7 @@
 
 use crate::packets::{AckPacket, Acknowledgement, DataPacket};
 use crate::receiver::Receiver;
-use crate::sender::{Departure, Sender};
+use crate::sender::{Departure, Scratch, Sender};
 use cellcc_control::{Advice, Context, Flow, Limits, Observed, Scheme};
 use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, MediaOutcome, Randomness, RunError, Scenario, Source};
@@ -12,13 +12,14 @@ use cellcc_units::{Bytes, Time};
 const INITIAL_WINDOW_PACKETS: u64 = 10;
 
 /// Both ends of a flow.
+#[repr(C)]
 pub struct Ends {
-    sender: Sender,
     /// [`Sender::next_wake`] after the last event of the sender: data that arrives does not change it.
     sender_wakes_at: Time,
-    receiver: Receiver,
-    frames: Option<Frames>,
+    frames: Option<Box<Frames>>,
     ack_bytes: Bytes,
+    receiver: Receiver,
+    sender: Sender,
 }
 
 impl Ends {
@@ -43,7 +44,7 @@ impl Ends {
             ),
             frames: match setup.source {
                 Source::Frames { deadline, .. } | Source::Video { deadline, .. } => {
-                    Some(Frames::new(deadline, scenario.measured_from()))
+                    Some(Box::new(Frames::new(deadline, scenario.measured_from())))
                 }
                 _ => None,
             },
@@ -75,6 +76,7 @@ impl Ends {
 impl virtual_time::Ends for Ends {
     type Data = DataPacket;
     type Ack = AckPacket;
+    type Scratch = Scratch;
 
     #[inline]
     fn on_data(&mut self, network: &mut Network<'_, Self>, data: DataPacket) -> Result<(), RunError> {
@@ -95,7 +97,7 @@ impl virtual_time::Ends for Ends {
             self.sender.on_message(now, &message);
         }
         let numbers = self.receiver.newly_acknowledged(packet.ack);
-        if let Some(rtt) = self.sender.on_acknowledgement(now, packet.ack, numbers) {
+        if let Some(rtt) = self.sender.on_acknowledgement(now, packet.ack, numbers, network.scratch()) {
             network.meter().on_rtt(now, rtt);
         }
         self.send_all(network);
@@ -115,7 +117,7 @@ impl virtual_time::Ends for Ends {
             self.acknowledge(network, ack);
         }
         if self.sender_wakes_at <= now {
-            self.sender.on_wake(now);
+            self.sender.on_wake(now, network.scratch());
             self.send_all(network);
         }
         Ok(())

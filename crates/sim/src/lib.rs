@@ -12,6 +12,7 @@
 
 mod ack_schedule;
 mod arrivals;
+mod ascending;
 mod driver;
 mod ends;
 mod limit;

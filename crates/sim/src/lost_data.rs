@@ -1,15 +1,15 @@
 //! The data of lost packets: what has not arrived since, and what of it is to be sent again.
 
+use crate::ascending::Ascending;
 use crate::recovery::Outstanding;
-use std::collections::BTreeSet;
 
 /// Segments that were in a lost packet.
 #[derive(Debug, Default)]
 pub(crate) struct LostData {
     /// Those that have not been acknowledged since.
-    missing: BTreeSet<u64>,
+    missing: Ascending<u64>,
     /// Those of them that no packet in flight was sent for.
-    to_repeat: BTreeSet<u64>,
+    to_repeat: Ascending<u64>,
 }
 
 impl LostData {
@@ -25,23 +25,23 @@ impl LostData {
         if !lost.retransmission {
             self.missing.insert(lost.segment);
         }
-        if self.missing.contains(&lost.segment) {
+        if self.missing.contains(lost.segment) {
             self.to_repeat.insert(lost.segment);
         }
     }
 
     /// A packet was not lost after all, and is in flight again.
     pub(crate) fn on_restored(&mut self, restored: &Outstanding) {
-        self.to_repeat.remove(&restored.segment);
+        self.to_repeat.remove(restored.segment);
         if !restored.retransmission {
-            self.missing.remove(&restored.segment);
+            self.missing.remove(restored.segment);
         }
     }
 
     /// A segment has arrived, late or by another packet. False where it was not missing.
     pub(crate) fn on_arrival(&mut self, segment: u64) -> bool {
-        self.to_repeat.remove(&segment);
-        self.missing.remove(&segment)
+        self.to_repeat.remove(segment);
+        self.missing.remove(segment).is_some()
     }
 
     /// What is to be sent again next: the oldest data, as TCP does (`tcp_xmit_retransmit_queue` in Linux).
@@ -52,7 +52,7 @@ impl LostData {
 
     /// A segment is sent again.
     pub(crate) fn on_repeated(&mut self, segment: u64) {
-        self.to_repeat.remove(&segment);
+        self.to_repeat.remove(segment);
     }
 }
 

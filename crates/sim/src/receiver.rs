@@ -29,21 +29,23 @@ impl Message {
     }
 }
 
+/// In this order: what is looked at with each event of the flow, what each packet touches, and the rest.
+#[repr(C)]
 pub(crate) struct Receiver {
     component: Option<Box<dyn ReceiverComponent>>,
-    packet: Bytes,
-    offload: Offload,
-    schedule: AckSchedule,
-    /// Acknowledgements say how long they waited.
-    tells_delay: bool,
+    offload: Option<Box<Offload>>,
+    /// When an acknowledgement leaves; [`Time::NEVER`] where none waits.
+    ack_due_at: Time,
     arrivals: Arrivals,
-    /// Where it lies: one more than the largest number that it has acknowledged or claimed.
-    claims_below: Option<u64>,
     /// How many of the packets that have arrived acknowledgements have covered.
     acknowledged: u64,
     newest_at: Time,
-    /// When an acknowledgement leaves; [`Time::NEVER`] where none waits.
-    ack_due_at: Time,
+    packet: Bytes,
+    /// Where it lies: one more than the largest number that it has acknowledged or claimed.
+    claims_below: Option<u64>,
+    schedule: AckSchedule,
+    /// Acknowledgements say how long they waited.
+    tells_delay: bool,
     /// Feedback on its way, oldest first, and how much there was before it.
     feedback: VecDeque<Message>,
     earlier_feedback: u64,
@@ -56,7 +58,7 @@ impl Receiver {
         Self {
             component,
             packet: endpoint.packet(),
-            offload: Offload::new(endpoint.offload),
+            offload: endpoint.offload.map(|settings| Box::new(Offload::new(settings))),
             schedule: AckSchedule::new(policy, rtt),
             tells_delay: policy.tells_delay(),
             arrivals: Arrivals::default(),
@@ -72,7 +74,7 @@ impl Receiver {
     /// A packet arrives; an acknowledgement may leave at once.
     #[inline]
     pub(crate) fn on_packet(&mut self, now: Time, packet: &DataPacket) -> Option<Acknowledgement> {
-        if self.offload.is_on() {
+        if self.offload.is_some() {
             return self.hold(now, packet);
         }
         let due = self.take(now, packet);
@@ -82,15 +84,18 @@ impl Receiver {
     /// The network card's driver holds a packet, and hands over before it what it cannot join.
     #[cold]
     fn hold(&mut self, now: Time, packet: &DataPacket) -> Option<Acknowledgement> {
-        let acknowledgement = if self.offload.has_room(packet) { None } else { self.hand_over(now) };
-        self.offload.hold(now, *packet);
+        let has_room = self.offload.as_ref().is_none_or(|offload| offload.has_room(packet));
+        let acknowledgement = if has_room { None } else { self.hand_over(now) };
+        if let Some(offload) = &mut self.offload {
+            offload.hold(now, *packet);
+        }
         acknowledgement
     }
 
     /// What the driver holds arrives as one, and is acknowledged as one.
     #[cold]
     fn hand_over(&mut self, now: Time) -> Option<Acknowledgement> {
-        let held = self.offload.take();
+        let held = self.offload.as_mut()?.take();
         let dues: Vec<Due> = held.iter().map(|packet| self.take(now, packet)).collect();
         self.acknowledge_by(now, *dues.iter().find(|due| **due == Due::Now).or(dues.last())?)
     }
@@ -151,10 +156,22 @@ impl Receiver {
     }
 
     /// When [`on_wake`](Self::on_wake) has something to do.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_wake(&self) -> Time {
-        let timer = self.component.as_ref().and_then(|component| component.next_timer());
-        self.ack_due_at.min(self.offload.flush_at()).min(timer.unwrap_or(Time::NEVER))
+        let is_plain = self.component.is_none() && self.offload.is_none();
+        if is_plain { self.ack_due_at } else { self.ack_due_at.min(self.next_timer()) }
+    }
+
+    #[inline(never)]
+    fn next_timer(&self) -> Time {
+        let component = self.component.as_ref().and_then(|component| component.next_timer());
+        component.unwrap_or(Time::NEVER).min(self.hands_over_at())
+    }
+
+    /// When the driver hands over what it holds.
+    #[inline]
+    fn hands_over_at(&self) -> Time {
+        self.offload.as_ref().map_or(Time::NEVER, |offload| offload.flush_at())
     }
 
     /// Timers that are due by now: packets that were held, a delayed acknowledgement, or one that carries feedback.
@@ -164,7 +181,7 @@ impl Receiver {
         if let Some(component) = self.component.as_mut().filter(|component| is_due(component.next_timer())) {
             has_feedback = component.on_timer(now);
         }
-        let flushes = self.offload.flush_at() <= now;
+        let flushes = self.hands_over_at() <= now;
         let mut acknowledgement = if flushes { self.hand_over(now) } else { None };
         if self.ack_due_at <= now {
             self.schedule.on_timer();
@@ -176,7 +193,13 @@ impl Receiver {
 
     /// What the component sends with an acknowledgement that leaves now: its number, from one, and its size. The bytes stay here: on
     /// the link they would make every acknowledgement of every scheme twice as large in memory.
+    #[inline]
     pub(crate) fn feedback(&mut self, now: Time) -> Option<(NonZeroU64, Bytes)> {
+        if self.component.is_some() { self.send_feedback(now) } else { None }
+    }
+
+    #[inline(never)]
+    fn send_feedback(&mut self, now: Time) -> Option<(NonZeroU64, Bytes)> {
         let component = self.component.as_mut()?;
         let report = component.report(now).map(Message::Arrivals);
         let message = report.or_else(|| component.feedback(now).map(Message::Feedback))?;

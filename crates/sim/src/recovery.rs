@@ -1,11 +1,12 @@
 //! Which packets are outstanding, and which of them are lost: QUIC's loss detection (RFC 9002, section 6), or TCP's by
 //! [`Rack`].
 
+use crate::ascending::{Ascending, Numbered};
 use crate::rack::{DUPLICATE_THRESHOLD, Rack};
 use cellcc_control::{Packet, Rtt};
 use cellcc_experiment::LossDetection;
 use cellcc_units::{Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Packets acknowledged after a gap before the gap is lost (RFC 9002, section 6.1.1, `kPacketThreshold`).
 const PACKET_THRESHOLD: u64 = 3;
@@ -31,6 +32,12 @@ impl Outstanding {
     }
 }
 
+impl Numbered for Outstanding {
+    fn number(&self) -> u64 {
+        self.packet.number
+    }
+}
+
 /// A packet that was declared lost has arrived after all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Late {
@@ -41,16 +48,15 @@ pub(crate) struct Late {
     pub(crate) timeout_was_spurious: bool,
 }
 
-/// The packets in flight, and what is known of their fate.
+/// The packets in flight, and what is known of their fate. In this order: what each packet touches, and the rest.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub(crate) struct Recovery {
     /// Packets from the oldest in flight on; the first has the number `first`.
     packets: VecDeque<Outstanding>,
     first: u64,
     /// One more than the largest number that was acknowledged; zero before the first.
     acknowledged_below: u64,
-    /// Packets of this recovery episode that were declared lost and have not arrived after all.
-    episode: BTreeMap<u64, Outstanding>,
     /// When the oldest packet in flight will have waited too long.
     pub(crate) loss_time: Option<Time>,
     /// When the first RTT sample came; losses before it say nothing of persistent congestion.
@@ -59,6 +65,8 @@ pub(crate) struct Recovery {
     pub(crate) max_ack_delay: Span,
     /// TCP's loss detection; none: QUIC's.
     pub(crate) rack: Option<Rack>,
+    /// Packets of this recovery episode that were declared lost and have not arrived after all.
+    episode: Ascending<Outstanding>,
     /// What the last time-out took for lost, oldest first, until something sent after it arrives.
     timed_out: Vec<u64>,
 }
@@ -100,7 +108,7 @@ impl Recovery {
     /// A packet that is not in flight arrives; `None` where it is an old episode's, or was acknowledged before.
     #[cold]
     pub(crate) fn on_late_arrival(&mut self, now: Time, number: u64) -> Option<Late> {
-        let outstanding = self.episode.remove(&number)?;
+        let outstanding = self.episode.remove(number)?;
         let next = self.first + self.packets.len() as u64;
         if let Some(rack) = &mut self.rack {
             rack.on_arrival(now, outstanding.packet.sent_at, false);
@@ -116,7 +124,7 @@ impl Recovery {
     /// The time-out was spurious: what it took for lost and has not arrived is in flight again. Gives that, oldest first.
     pub(crate) fn restore_timed_out(&mut self) -> Vec<Outstanding> {
         let numbers = std::mem::take(&mut self.timed_out);
-        let restored: Vec<_> = numbers.iter().filter_map(|number| self.episode.remove(number)).collect();
+        let restored: Vec<_> = numbers.iter().filter_map(|number| self.episode.remove(*number)).collect();
         for &outstanding in restored.iter().rev() {
             // What arrived between them is settled.
             while self.first > outstanding.packet.number + 1 {
@@ -214,7 +222,7 @@ impl Recovery {
         if new_episode {
             self.episode.clear();
         }
-        self.episode.extend(lost.iter().map(|outstanding| (outstanding.packet.number, *outstanding)));
+        lost.iter().for_each(|outstanding| self.episode.insert(*outstanding));
     }
 
     /// The losses, without a packet between them that arrived, span more than three PTOs (RFC 9002, section 7.6).

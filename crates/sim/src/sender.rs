@@ -31,30 +31,37 @@ pub(crate) struct Departure {
     pub(crate) retransmission: bool,
 }
 
-pub(crate) struct Sender {
-    flow: Flow,
-    ecn: Ecn,
-    application: Application,
-    recovery: Recovery,
-    header: Bytes,
-    packet: Bytes,
-    pacer: Pacer,
-    lost_data: LostData,
-    acknowledged_segments: u64,
-    completed_at: Option<Time>,
-    last_sent_at: Time,
-    last_timeout_at: Time,
-    timeouts: u32,
-    /// Packets that leave whatever the limits say: probes after a time-out.
-    probes: u32,
-    most_in_flight: Bytes,
-    /// It held packets back that the scheme allowed.
-    was_held_back: bool,
-    /// When sending goes on by itself: a pacing gap ends, or the application has more.
-    resume_at: Time,
+/// Packets of one event. See [`Ends::Scratch`](cellcc_experiment::virtual_time::Ends::Scratch).
+#[derive(Debug, Default)]
+pub struct Scratch {
     newly_acknowledged: Vec<Packet>,
     newly_lost: Vec<Outstanding>,
     lost_packets: Vec<Packet>,
+}
+
+/// In this order: what each departure and each acknowledgement touches, and the rest.
+#[repr(C)]
+pub(crate) struct Sender {
+    /// When sending goes on by itself: a pacing gap ends, or the application has more.
+    resume_at: Time,
+    pacer: Pacer,
+    last_sent_at: Time,
+    packet: Bytes,
+    header: Bytes,
+    most_in_flight: Bytes,
+    acknowledged_segments: u64,
+    timeouts: u32,
+    /// Packets that leave whatever the limits say: probes after a time-out.
+    probes: u32,
+    flow: Flow,
+    recovery: Recovery,
+    lost_data: LostData,
+    application: Application,
+    ecn: Ecn,
+    /// It held packets back that the scheme allowed.
+    was_held_back: bool,
+    completed_at: Option<Time>,
+    last_timeout_at: Time,
 }
 
 impl Sender {
@@ -85,9 +92,6 @@ impl Sender {
                 endpoint.packet() * MOST_PACKETS_IN_FLIGHT
             },
             was_held_back: false,
-            newly_acknowledged: Vec::new(),
-            newly_lost: Vec::new(),
-            lost_packets: Vec::new(),
         }
     }
 
@@ -110,8 +114,9 @@ impl Sender {
         now: Time,
         ack: Acknowledgement,
         received: impl Iterator<Item = ReceivedPacket>,
+        scratch: &mut Scratch,
     ) -> Option<Span> {
-        self.newly_acknowledged.clear();
+        scratch.newly_acknowledged.clear();
         let mut echo = EcnEcho::default();
         let (mut undo, mut restore) = (false, false);
         let recovering = !self.lost_data.is_empty();
@@ -121,7 +126,7 @@ impl Sender {
                 let counts = !outstanding.retransmission || self.lost_data.on_arrival(outstanding.segment);
                 self.acknowledged_segments += u64::from(counts);
                 echo.add(ecn, outstanding.packet.bytes);
-                self.newly_acknowledged.push(outstanding.packet);
+                scratch.newly_acknowledged.push(outstanding.packet);
             } else if let Some(late) = self.recovery.on_late_arrival(now, number) {
                 self.acknowledged_segments += u64::from(self.lost_data.on_arrival(late.outstanding.segment));
                 self.flow.on_late_arrival(now, late.outstanding.packet.bytes);
@@ -129,14 +134,16 @@ impl Sender {
                 restore |= late.timeout_was_spurious;
             }
         }
-        let sample =
-            self.newly_acknowledged.last().map(|newest| now.since(newest.sent_at).saturating_sub(ack.delay));
+        let sample = scratch
+            .newly_acknowledged
+            .last()
+            .map(|newest| now.since(newest.sent_at).saturating_sub(ack.delay));
         if sample.is_some() {
             self.recovery.on_rtt_sample(now);
             self.timeouts = 0;
             self.probes = 0;
         }
-        self.flow.on_ack(now, &self.newly_acknowledged, sample, Some(echo));
+        self.flow.on_ack(now, &scratch.newly_acknowledged, sample, Some(echo));
         if restore {
             self.undo_timeout(now);
         } else if undo {
@@ -148,7 +155,7 @@ impl Sender {
         {
             rack.on_recovered();
         }
-        self.detect_losses(now);
+        self.detect_losses(now, scratch);
         if self.application.total_segments() == Some(self.acknowledged_segments) {
             self.completed_at.get_or_insert(now);
         }
@@ -169,19 +176,19 @@ impl Sender {
     }
 
     /// Timers that are due by now.
-    pub(crate) fn on_wake(&mut self, now: Time) {
+    pub(crate) fn on_wake(&mut self, now: Time, scratch: &mut Scratch) {
         if self.flow.next_timer().is_some_and(|due| due <= now) {
             self.flow.on_timer(now);
         }
         if self.recovery.loss_time.is_some_and(|due| due <= now) {
-            self.detect_losses(now);
+            self.detect_losses(now, scratch);
         } else if self.timeout_at() <= now {
-            self.on_loss_timer(now);
+            self.on_loss_timer(now, scratch);
         }
     }
 
     /// Nothing has arrived for long.
-    fn on_loss_timer(&mut self, now: Time) {
+    fn on_loss_timer(&mut self, now: Time, scratch: &mut Scratch) {
         self.probes = 1;
         match self.loss_timer() {
             Some(LossTimer::TailLossProbe(_)) => {
@@ -190,7 +197,7 @@ impl Sender {
                 }
                 return;
             }
-            Some(LossTimer::Retransmission(_)) => self.time_out(now),
+            Some(LossTimer::Retransmission(_)) => self.time_out(now, scratch),
             None => {}
         }
         self.timeouts = (self.timeouts + 1).min(MAX_BACKOFF);
@@ -198,24 +205,24 @@ impl Sender {
     }
 
     /// TCP's retransmission time-out.
-    fn time_out(&mut self, now: Time) {
-        self.newly_lost.clear();
-        self.recovery.time_out(now, self.flow.rtt(), &mut self.newly_lost);
+    fn time_out(&mut self, now: Time, scratch: &mut Scratch) {
+        scratch.newly_lost.clear();
+        self.recovery.time_out(now, self.flow.rtt(), &mut scratch.newly_lost);
         if let Some(rack) = &mut self.recovery.rack {
             rack.on_timeout(now);
         }
         let first = self.timeouts == 0;
         if first {
-            self.recovery.watch_timed_out(&self.newly_lost);
+            self.recovery.watch_timed_out(&scratch.newly_lost);
         }
-        self.repeat_newly_lost();
+        self.repeat_newly_lost(scratch);
         let new_episode = if first {
-            self.flow.on_loss(now, &self.lost_packets, true)
+            self.flow.on_loss(now, &scratch.lost_packets, true)
         } else {
-            self.flow.on_repeated_timeout(now, &self.lost_packets);
+            self.flow.on_repeated_timeout(now, &scratch.lost_packets);
             false
         };
-        self.recovery.remember(&self.newly_lost, new_episode);
+        self.recovery.remember(&scratch.newly_lost, new_episode);
     }
 
     /// The time-out was spurious (F-RTO): what has not arrived is in flight as before it.
@@ -252,10 +259,10 @@ impl Sender {
             return None;
         }
         let probing = self.probes > 0;
-        let limits = self.flow.limits();
         if self.application.is_adaptive() {
-            self.application.encode(now, limits.media_rate, self.estimated_rate(&limits));
+            self.encode(now);
         }
+        let limits = self.flow.limits();
         if !probing && !self.allows(&limits) {
             let after = self.flow.inflight() + self.packet;
             self.was_held_back |= after > self.most_in_flight && after <= limits.window;
@@ -284,14 +291,18 @@ impl Sender {
         Some(self.depart(now, segment, retransmission, &limits))
     }
 
-    /// What limits let leave, for an application that has no other rate to follow. A tenth is left for what repeats lost data,
-    /// and for larger frames.
-    fn estimated_rate(&self, limits: &Limits) -> Rate {
+    /// Has an adaptive application make what is due. Without another rate to follow it takes what the limits let leave; a tenth is left
+    /// for what repeats lost data, and for larger frames.
+    #[cold]
+    fn encode(&mut self, now: Time) {
         const SHARE: f64 = 0.9;
+        let limits = self.flow.limits();
         let by_window = Rate::from_transfer(limits.window, self.flow.rtt().smoothed());
-        by_window.min(limits.pacing_rate.unwrap_or(Rate::MAX)).mul_f64(SHARE)
+        let estimate = by_window.min(limits.pacing_rate.unwrap_or(Rate::MAX)).mul_f64(SHARE);
+        self.application.encode(now, limits.media_rate, estimate);
     }
 
+    #[inline(always)]
     fn depart(&mut self, now: Time, segment: u64, retransmission: bool, limits: &Limits) -> Departure {
         let alone = self.flow.inflight().is_zero();
         if alone && let Some(rack) = &mut self.recovery.rack {
@@ -333,30 +344,30 @@ impl Sender {
     }
 
     #[inline]
-    fn detect_losses(&mut self, now: Time) {
-        self.newly_lost.clear();
+    fn detect_losses(&mut self, now: Time, scratch: &mut Scratch) {
+        scratch.newly_lost.clear();
         let recovering = !self.lost_data.is_empty();
-        self.recovery.detect_losses(now, self.flow.rtt(), recovering, &mut self.newly_lost);
-        if !self.newly_lost.is_empty() {
-            self.on_newly_lost(now);
+        self.recovery.detect_losses(now, self.flow.rtt(), recovering, &mut scratch.newly_lost);
+        if !scratch.newly_lost.is_empty() {
+            self.on_newly_lost(now, scratch);
         }
     }
 
     #[inline(never)]
-    fn on_newly_lost(&mut self, now: Time) {
-        self.repeat_newly_lost();
+    fn on_newly_lost(&mut self, now: Time, scratch: &mut Scratch) {
+        self.repeat_newly_lost(scratch);
         // TCP knows no persistent congestion but the time-out.
         let persistent =
-            self.recovery.rack.is_none() && self.recovery.is_persistent(&self.newly_lost, self.flow.rtt());
-        let new_episode = self.flow.on_loss(now, &self.lost_packets, persistent);
-        self.recovery.remember(&self.newly_lost, new_episode);
+            self.recovery.rack.is_none() && self.recovery.is_persistent(&scratch.newly_lost, self.flow.rtt());
+        let new_episode = self.flow.on_loss(now, &scratch.lost_packets, persistent);
+        self.recovery.remember(&scratch.newly_lost, new_episode);
     }
 
     /// Puts what `newly_lost` carried among the data to be sent again, and the packets into `lost_packets`.
-    fn repeat_newly_lost(&mut self) {
-        self.newly_lost.iter().for_each(|outstanding| self.lost_data.on_lost(outstanding));
-        self.lost_packets.clear();
-        self.lost_packets.extend(self.newly_lost.iter().map(|outstanding| outstanding.packet));
+    fn repeat_newly_lost(&mut self, scratch: &mut Scratch) {
+        scratch.newly_lost.iter().for_each(|outstanding| self.lost_data.on_lost(outstanding));
+        scratch.lost_packets.clear();
+        scratch.lost_packets.extend(scratch.newly_lost.iter().map(|outstanding| outstanding.packet));
     }
 
     /// What TCP does if nothing arrives, and when.

@@ -15,7 +15,8 @@ pub struct Distribution {
     micros: Levels,
     sum_ns: u128,
     /// Values besides these as a Record holds them, which was read: a tenth of the memory.
-    read: Option<Box<[u8]>>,
+    #[allow(clippy::box_collection, reason = "a meter's distributions take a line of the cache each")]
+    read: Option<Box<Vec<u8>>>,
 }
 
 /// The figures of a distribution, in milliseconds.
@@ -133,7 +134,7 @@ impl<'de> Deserialize<'de> for Distribution {
         let stored = Stored::deserialize(deserializer)?;
         let bytes = BASE64.decode(stored.hdr_v2_us).map_err(serde::de::Error::custom)?;
         stored::decode(&bytes, HIGHEST_US).map_err(serde::de::Error::custom)?;
-        Ok(Self { micros: Levels::default(), sum_ns: stored.sum_ns, read: Some(bytes.into()) })
+        Ok(Self { micros: Levels::default(), sum_ns: stored.sum_ns, read: Some(Box::new(bytes)) })
     }
 }
 

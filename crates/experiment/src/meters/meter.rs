@@ -21,31 +21,33 @@ pub struct Delivery {
     pub arrived_at: Time,
 }
 
-/// Measures one flow.
+/// Measures one flow. In this order: what a departure and an arrival touch, what an acknowledgement touches, and the rest; each
+/// distribution, and each series' last bin, fill a line of a processor's cache.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct FlowMeter {
-    bin: Span,
-    /// How many values each series gets room for at once.
-    room: usize,
-    /// Packets that left the link before this are in the series only.
-    from: Time,
+    sent_packets: u64,
+    sent_acks: u64,
     /// Packets that left the link before this are examined: after a warm-up all, until the first that counts.
     examined_before: Time,
     delivered: Bytes,
-    /// The first packet that counts after a warm-up, and when it left the link.
-    first: (Bytes, Time),
     queueing: Distribution,
     one_way: Distribution,
-    rtt: Distribution,
-    sent_packets: u64,
-    lost_packets: u64,
-    marked_packets: u64,
-    retransmitted_packets: u64,
-    sent_acks: u64,
     /// Bytes, and nanoseconds of queueing delay, by the time of departure.
     departures: Bins<2>,
+    rtt: Distribution,
     /// Nanoseconds of round-trip time.
     rtt_bins: Bins<1>,
+    retransmitted_packets: u64,
+    marked_packets: u64,
+    lost_packets: u64,
+    /// Packets that left the link before this are in the series only.
+    from: Time,
+    /// The first packet that counts after a warm-up, and when it left the link.
+    first: (Bytes, Time),
+    bin: Span,
+    /// How many values each series gets room for at once.
+    room: usize,
     /// What was recorded at the ends of bins, in the order in which it was first seen.
     sampled: Vec<Column>,
     curves: Vec<Curve>,
@@ -84,8 +86,8 @@ impl FlowMeter {
     #[must_use]
     pub fn with_room_for(mut self, bins: usize) -> Self {
         self.room = bins;
-        self.departures.bins.reserve_exact(bins);
-        self.rtt_bins.bins.reserve_exact(bins);
+        self.departures.before.reserve_exact(bins);
+        self.rtt_bins.before.reserve_exact(bins);
         self
     }
 
@@ -217,7 +219,11 @@ impl FlowMeter {
     /// Bytes delivered in each whole second of the run.
     pub fn bytes_by_second(&self) -> Vec<u64> {
         let per_second = (1_000_000_000 / self.bin.as_nanos().max(1)).max(1) as usize;
-        self.departures.bins.chunks(per_second).map(|bins| bins.iter().map(|bin| bin.sums[0]).sum()).collect()
+        self.departures
+            .all()
+            .chunks(per_second)
+            .map(|bins| bins.iter().map(|bin| bin.sums[0]).sum())
+            .collect()
     }
 
     /// Counts the packet in service at the end of the warm-up only in part, as far as it was carried since: no more than the link
@@ -308,7 +314,7 @@ impl FlowMeter {
         let seconds = self.bin.as_secs_f64();
         let rate = |bin: &Bin<2>| (bin.sums[0] as f64 * 8.0 / seconds / 1e6) as f32;
         let measured = [
-            of_length("throughput_mbit_s", self.departures.bins.iter().map(rate).collect(), 0.0),
+            of_length("throughput_mbit_s", self.departures.all().iter().map(rate).collect(), 0.0),
             of_length("rtt_ms", self.rtt_bins.mean_millis(0), f32::NAN),
             of_length("queueing_delay_ms", self.departures.mean_millis(1), f32::NAN),
         ];
@@ -328,11 +334,13 @@ impl FlowMeter {
 
 /// Sums of `N` quantities, and how many there were, in bins of time.
 #[derive(Debug, Clone)]
+#[repr(C)]
 struct Bins<const N: usize> {
-    width: Span,
-    bins: Vec<Bin<N>>,
     /// The end of the last bin: most values fall into that one, and need no division.
     end: Time,
+    width: Span,
+    last: Bin<N>,
+    before: Vec<Bin<N>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -341,34 +349,56 @@ struct Bin<const N: usize> {
     count: u64,
 }
 
+impl<const N: usize> Bin<N> {
+    const EMPTY: Self = Self { sums: [0; N], count: 0 };
+}
+
 impl<const N: usize> Bins<N> {
     fn new(width: Span) -> Self {
-        Self { width, bins: Vec::new(), end: Time::ZERO }
+        Self { end: Time::ZERO, width, last: Bin::EMPTY, before: Vec::new() }
     }
 
     #[inline]
     fn add(&mut self, at: Time, values: [u64; N]) {
-        while at >= self.end {
-            self.bins.push(Bin { sums: [0; N], count: 0 });
-            self.end += self.width;
+        if at >= self.end {
+            self.begin_bins(at);
         }
         let behind = self.end.since(at).as_nanos() - 1;
-        let last = self.bins.len() - 1;
-        let index = if behind < self.width.as_nanos() {
-            last
-        } else {
-            last - (behind / self.width.as_nanos()) as usize
-        };
-        let bin = &mut self.bins[index];
+        let bin = if behind < self.width.as_nanos() { &mut self.last } else { self.earlier(behind) };
         bin.count += 1;
         for (sum, value) in bin.sums.iter_mut().zip(values) {
             *sum += value;
         }
     }
 
+    /// Begins bins up to that of `at`.
+    #[cold]
+    fn begin_bins(&mut self, at: Time) {
+        while at >= self.end {
+            if self.end > Time::ZERO {
+                self.before.push(self.last);
+            }
+            self.last = Bin::EMPTY;
+            self.end += self.width;
+        }
+    }
+
+    /// The bin that lies so many nanoseconds before the end of the last one, which it is not.
+    #[cold]
+    fn earlier(&mut self, behind: u64) -> &mut Bin<N> {
+        let index = self.before.len() - (behind / self.width.as_nanos()) as usize;
+        &mut self.before[index]
+    }
+
+    fn all(&self) -> Vec<Bin<N>> {
+        let last = (self.end > Time::ZERO).then_some(self.last);
+        self.before.iter().copied().chain(last).collect()
+    }
+
     /// The mean of quantity `which`, in nanoseconds, as milliseconds for each bin; NaN in an empty one.
     fn mean_millis(&self, which: usize) -> Vec<f32> {
-        self.bins.iter().map(|bin| (bin.sums[which] as f64 / bin.count as f64 / 1e6) as f32).collect()
+        let mean = |bin: &Bin<N>| (bin.sums[which] as f64 / bin.count as f64 / 1e6) as f32;
+        self.all().iter().map(mean).collect()
     }
 }
 
@@ -403,7 +433,7 @@ mod tests {
         for (ms, value) in [(50, 1), (250, 2), (99, 4), (100, 8)] {
             bins.add(Time::ZERO + Span::from_millis(ms), [value]);
         }
-        assert_eq!(bins.bins.iter().map(|bin| bin.sums[0]).collect::<Vec<_>>(), [5, 8, 2]);
+        assert_eq!(bins.all().iter().map(|bin| bin.sums[0]).collect::<Vec<_>>(), [5, 8, 2]);
     }
 
     #[test]

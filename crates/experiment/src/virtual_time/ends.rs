@@ -13,6 +13,8 @@ pub trait Ends: Sized {
     type Data: Packet;
     /// What the receiving end puts on the reverse path.
     type Ack: Packet;
+    /// Lists that an end fills anew with each event. All flows share them: a thousand flows' own would not stay in a cache.
+    type Scratch: Default;
 
     /// A packet arrives at the receiving end.
     ///

@@ -9,20 +9,22 @@ use cellcc_link::Packet;
 use cellcc_units::{Ecn, Span, Time};
 use std::collections::VecDeque;
 
-/// What the loop keeps of a flow.
+/// What the loop keeps of a flow, in this order: with a thousand flows, nothing of one is in a processor's cache when its next event
+/// comes, so that each line of memory that an event touches costs as much as hundreds of instructions.
+#[repr(C, align(64))]
 pub(super) struct Flow<E: Ends> {
-    pub(super) ends: E,
-    pub(super) side: FlowSide,
-    pub(super) reports: Option<Reports<TracedPath>>,
-    pub(super) extra_rtt: Span,
-    /// Acknowledgements on the part of the path that this flow does not share, with the advice on them.
-    pub(super) on_extra_path: VecDeque<(Time, E::Ack, Option<Advice>)>,
-    /// The user's flows, as the receiving end last heard.
-    pub(super) user_flows: u32,
-    /// Packets that leave the link after this are no part of the flow's throughput.
-    counts_until: Time,
     /// The wake-up that stands in the queue of events; others of this flow are out of date.
     pub(super) scheduled: Time,
+    /// Packets that leave the link after this are no part of the flow's throughput.
+    counts_until: Time,
+    pub(super) extra_rtt: Span,
+    pub(super) reports: Option<Box<Reports<TracedPath>>>,
+    /// Acknowledgements on the part of the path that this flow does not share, with the advice on them.
+    pub(super) on_extra_path: VecDeque<(Time, E::Ack, Option<Advice>)>,
+    pub(super) ends: E,
+    pub(super) side: FlowSide,
+    /// The user's flows, as the receiving end last heard.
+    pub(super) user_flows: u32,
 }
 
 impl<E: Ends> Flow<E> {
@@ -42,7 +44,7 @@ impl<E: Ends> Flow<E> {
                 meter: FlowMeter::new(scenario.endpoint.series_bin).with_room_for(scenario.series_bins()),
                 last_sent_at: setup.start,
             },
-            reports,
+            reports: reports.map(Box::new),
             extra_rtt: setup.extra_rtt,
             on_extra_path: VecDeque::new(),
             user_flows: 0,
@@ -114,10 +116,18 @@ impl<E: Ends> Flow<E> {
         self.on_extra_path.pop_front().map(|(_, ack, advice)| (ack, advice))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_wake(&self, now: Time) -> Time {
+        let ends = self.ends.next_wake(now);
+        let is_plain = self.reports.is_none() && self.on_extra_path.is_empty();
+        if is_plain { ends } else { ends.min(self.next_arrival_apart()) }
+    }
+
+    /// When something arrives at the sending end that does not come over the path.
+    #[inline(never)]
+    fn next_arrival_apart(&self) -> Time {
         let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);
-        let reports = self.reports.as_ref().map_or(Time::NEVER, Reports::next_wake);
-        self.ends.next_wake(now).min(extra).min(reports)
+        let reports = self.reports.as_ref().map_or(Time::NEVER, |reports| reports.next_wake());
+        extra.min(reports)
     }
 }

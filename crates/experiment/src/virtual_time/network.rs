@@ -39,17 +39,19 @@ impl<P: Packet> Packet for InTransit<P> {
 
 /// What the loop keeps of a flow for its ends.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct FlowSide {
     pub(super) index: u32,
     pub(super) user: usize,
-    pub(super) meter: FlowMeter,
     pub(super) last_sent_at: Time,
+    pub(super) meter: FlowMeter,
 }
 
 /// The links that all flows share.
 pub(super) struct Path<E: Ends> {
     pub(super) forward: ForwardPath<InTransit<E::Data>>,
     pub(super) reverse: Link<InTransit<E::Ack>>,
+    pub(super) scratch: E::Scratch,
 }
 
 /// The path at one moment, as the ends of one flow reach it.
@@ -81,6 +83,12 @@ impl<E: Ends> Network<'_, E> {
         self.flow.meter.on_ack_sent();
         let packet = InTransit { flow: self.flow.index, packet };
         let _ = self.path.reverse.enqueue(self.now, packet);
+    }
+
+    /// Memory that an end may fill while it does something, and that the next end fills again.
+    #[inline]
+    pub fn scratch(&mut self) -> &mut E::Scratch {
+        &mut self.path.scratch
     }
 
     /// What is measured of the flow: the sending end adds its RTT samples.

@@ -59,7 +59,7 @@ impl<E: Ends> Run<E> {
             .map(|(index, (ends, reports))| Flow::new(scenario, index, ends, reports));
         let warm_up_ends_at = if scenario.warm_up.is_zero() { Time::NEVER } else { scenario.measured_from() };
         let mut run = Self {
-            path: Path { forward: links.forward(), reverse: links.reverse() },
+            path: Path { forward: links.forward(), reverse: links.reverse(), scratch: E::Scratch::default() },
             flows: flows.collect(),
             arrived: vec![Bytes::ZERO; capacities.forward.len()],
             wakes: Wakes::new(),

@@ -182,6 +182,7 @@ impl QuicEnds {
 impl Ends for QuicEnds {
     type Data = Datagram;
     type Ack = Datagram;
+    type Scratch = ();
 
     fn on_data(&mut self, network: &mut Network<'_, Self>, data: Datagram) -> Result<(), RunError> {
         self.receiver.on_datagram(network.now(), data)?;
