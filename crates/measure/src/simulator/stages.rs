@@ -16,8 +16,8 @@ use std::io::Seek;
 use std::path::Path;
 use std::process::Command;
 
-/// The scheme whose packet is bounded, and its bound: the 1,686 measured before `path.grain` and 2 %, by which another compiler may
-/// move it. `path.grain` takes 24 of these 34; docs/algorithms/cost.md has today's table.
+/// The scheme whose packet is bounded, and its bound: the 1,687 measured and 2 %, by which another compiler may move it;
+/// docs/algorithms/cost.md has the table.
 const BOUNDED: (&str, f64) = ("cubic", 1_720.0);
 /// Those of the table.
 const SCHEMES: [&str; 7] = [BOUNDED.0, "bbr", "reminis", "tide", "verus", "rbbr", LIMIT];
