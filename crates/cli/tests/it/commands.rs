@@ -45,9 +45,9 @@ fn schemes_are_listed_in_short_and_described_one_by_one_with_every_parameter() {
 fn presets_are_listed_with_their_values() {
     let text = printed(&["schemes", "verus"]);
     let lines = |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
-    assert_eq!(lines("- preset="), 3, "{text}");
+    assert_eq!(lines("- preset="), 5, "{text}");
     assert!(
-        text.contains("\n  r=6\n") && text.contains("2 with preset=sigcomm15, 4 with preset=robust"),
+        text.contains("\n  r=6\n") && text.contains("2 with preset=paper, 4 with preset=robust"),
         "{text}"
     );
     assert!(text.contains("; sets r=4, fit=monotone, "), "{text}");

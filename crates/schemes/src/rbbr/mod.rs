@@ -31,7 +31,7 @@
 //! | `settings`, `scheme` | the parameters |
 //!
 //! Differences from the paper. The Kalman equations are put right; as printed their covariance grows without bound
-//! (`filter=kalman-literal`). The sender is limited by its window and does not pace (`profile=paper`): the paper does not
+//! (`filter=kalman-literal`). The sender is limited by its window and does not pace (`profile=tperf`): the paper does not
 //! say so, but its program's server did not pace unless asked to, and only so its delays come out; paced, the loop measures
 //! its own rate and settles below the path's (`profile=paced`, which gates samples for it). What the paper leaves open is
 //! ours and named where it is used: the sampling interval, the filter's first covariances, staleness, the bound on what a

@@ -14,7 +14,7 @@ fn shows(path: &Path, name: &str) -> f64 {
 
 #[test]
 fn the_receiver_is_silent_through_startup_and_drain_and_measures_from_then_on() {
-    let mut path = path("rbbr");
+    let mut path = path("rbbr(profile=tperf)");
     path.run_until(|path| shows(path, "state") == PROBE_BW);
     assert_eq!(path.shows("x_hat"), None);
     assert_eq!(shows(&path, "uses_feedback"), 0.0);
@@ -28,7 +28,7 @@ fn the_receiver_is_silent_through_startup_and_drain_and_measures_from_then_on() 
 
 #[test]
 fn two_bdps_are_in_flight_in_the_papers_profile_and_one_when_paced() {
-    let mut window_limited = path("rbbr");
+    let mut window_limited = path("rbbr(profile=tperf)");
     assert_eq!(window_limited.flow.limits().pacing_rate, None);
     window_limited.run_for(Span::from_secs(5));
     let share = window_limited.inflight() / BDP;
@@ -43,7 +43,7 @@ fn two_bdps_are_in_flight_in_the_papers_profile_and_one_when_paced() {
 
 #[test]
 fn probe_rtt_does_not_pull_the_estimate_down() {
-    for scheme in ["rbbr", "rbbr(profile=paced)", "rbbr(filter=none)"] {
+    for scheme in ["rbbr(profile=tperf)", "rbbr(profile=paced)", "rbbr(profile=tperf,filter=none)"] {
         let mut path = path(scheme);
         path.run_for(Span::from_secs(3));
         path.set_rtt(Span::from_millis(50));
@@ -65,7 +65,7 @@ fn probe_rtt_does_not_pull_the_estimate_down() {
 #[test]
 fn without_the_signal_probe_rtt_would_pull_the_estimate_down() {
     // What the test above would see if it could not fail: the same path, deaf to signals.
-    let mut path = path("rbbr");
+    let mut path = path("rbbr(profile=tperf)");
     path.run_for(Span::from_secs(3));
     path.set_rtt(Span::from_millis(50));
     path.run_until(|path| shows(path, "state") == PROBE_RTT);
@@ -77,7 +77,7 @@ fn without_the_signal_probe_rtt_would_pull_the_estimate_down() {
 
 #[test]
 fn a_receiver_that_falls_silent_leaves_the_sender_to_its_own_filter() {
-    let mut path = path("rbbr");
+    let mut path = path("rbbr(profile=tperf)");
     path.run_for(Span::from_secs(3));
     assert_eq!(shows(&path, "uses_feedback"), 1.0);
     path.receiver = None;
@@ -92,7 +92,7 @@ fn a_receiver_that_falls_silent_leaves_the_sender_to_its_own_filter() {
 
 #[test]
 fn a_pause_of_the_application_suspends_the_estimation_and_keeps_the_estimate() {
-    let mut path = path("rbbr");
+    let mut path = path("rbbr(profile=tperf)");
     path.run_for(Span::from_secs(3));
     let estimate = shows(&path, "x_hat");
     path.set_app_packets(0);
@@ -111,7 +111,7 @@ fn a_pause_of_the_application_suspends_the_estimation_and_keeps_the_estimate() {
 
 #[test]
 fn the_estimate_follows_a_rate_that_falls_within_half_a_second() {
-    let mut path = path("rbbr");
+    let mut path = path("rbbr(profile=tperf)");
     path.run_for(Span::from_secs(3));
     path.set_rate(Rate::from_mbit_per_sec(24.0));
     path.run_for(Span::from_millis(500));
@@ -131,7 +131,7 @@ fn a_greedy_receiver_gains_a_quarter_and_no_more() {
     let lies: [(f64, f64, Lie); 2] =
         [(4.0, 1.25, |feedback| claiming(4.0, feedback)), (1.1, 1.1, |feedback| claiming(1.1, feedback))];
     for (claim, bound, lie) in lies {
-        let mut path = path("rbbr");
+        let mut path = path("rbbr(profile=tperf)");
         path.run_for(Span::from_secs(3));
         path.receiver_lies(lie);
         path.run_for(Span::from_secs(2));
@@ -142,7 +142,7 @@ fn a_greedy_receiver_gains_a_quarter_and_no_more() {
 
 #[test]
 fn a_receiver_that_got_more_than_was_sent_is_not_believed() {
-    let mut path = path("rbbr");
+    let mut path = path("rbbr(profile=tperf)");
     path.run_for(Span::from_secs(3));
     path.receiver_lies(|feedback| {
         let feedback = RateFeedback::decode(&feedback).expect("its own");
@@ -154,7 +154,12 @@ fn a_receiver_that_got_more_than_was_sent_is_not_believed() {
 
 #[test]
 fn a_rate_that_rises_from_nearly_nothing_is_found() {
-    for scheme in ["rbbr", "rbbr(profile=paced)", "rbbr(filter=none)", "rbbr(filter=kalman-literal)"] {
+    for scheme in [
+        "rbbr(profile=tperf)",
+        "rbbr(profile=paced)",
+        "rbbr(profile=tperf,filter=none)",
+        "rbbr(profile=tperf,filter=kalman-literal)",
+    ] {
         let mut path = Path::new(scheme, Rate::from_mbit_per_sec(0.12), RTT);
         path.run_for(Span::from_secs(20));
         path.set_rate(Rate::from_mbit_per_sec(12.0));
@@ -170,7 +175,7 @@ fn a_rate_that_rises_from_nearly_nothing_is_found() {
 
 #[test]
 fn feedback_is_taken_once_and_other_bytes_are_refused() {
-    let mut path = path("rbbr");
+    let mut path = path("rbbr(profile=tperf)");
     path.run_for(Span::from_secs(1));
     path.receiver = None;
     let feedback = RateFeedback {

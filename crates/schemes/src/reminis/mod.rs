@@ -214,14 +214,16 @@ mod tests {
 
     #[test]
     fn an_ssthresh_that_follows_overshoots_less_after_a_lasting_fall_of_the_capacity() {
-        let [paper, following] = ["reminis", "reminis(profile=following)"].map(queue_after_a_lasting_fall);
+        let [paper, following] =
+            ["reminis(profile=paper)", "reminis(profile=following)"].map(queue_after_a_lasting_fall);
         // A cut comes only after the target was exceeded, so that neither keeps its 10 ms of queue (16.7 packets).
         assert!(following < 0.75 * paper, "{following} packets queued, {paper} in the paper's");
     }
 
     #[test]
     fn a_path_that_becomes_longer_than_the_target_is_learnt_anew() {
-        let mut path = Path::new("reminis", Rate::from_mbit_per_sec(20.0), Span::from_millis(20));
+        let mut path =
+            Path::new("reminis(profile=paper)", Rate::from_mbit_per_sec(20.0), Span::from_millis(20));
         path.run_for(Span::from_secs(5));
         let before = path.shows("dtt").expect("a target");
         path.set_rtt(Span::from_millis(60));
@@ -232,7 +234,8 @@ mod tests {
 
     #[test]
     fn a_queue_of_the_flows_own_making_is_not_another_path() {
-        let mut path = Path::new("reminis", Rate::from_mbit_per_sec(20.0), Span::from_millis(20));
+        let mut path =
+            Path::new("reminis(profile=paper)", Rate::from_mbit_per_sec(20.0), Span::from_millis(20));
         path.run_for(Span::from_secs(60));
         assert!(path.shows("dtt").expect("a target") < 32.0);
     }

@@ -279,3 +279,17 @@ proptest::proptest! {
         let _ = split_list(&text);
     }
 }
+
+#[test]
+fn two_names_of_one_profile_mean_the_same() {
+    for [one, other] in [
+        ["rbbr(profile=tperf)", "rbbr(profile=paper)"],
+        ["rbbr(profile=tperf)", "rbbr"],
+        ["verus(preset=authors)", "verus(preset=reference)"],
+        ["verus(preset=authors)", "verus"],
+        ["verus(preset=paper)", "verus(preset=sigcomm15)"],
+        ["reminis(profile=paper)", "reminis"],
+    ] {
+        assert!(scheme(one).arguments().has_values_of(scheme(other).arguments()), "{one}, {other}");
+    }
+}

@@ -13,7 +13,7 @@
 //!   | slow start | -------------------------> | epochs: delay -> profile -> |
 //!   | W += 1/ACK | <------------------------- | window -> budget, or pause  |
 //!   +------------+   no window has the delay  +-----------------------------+
-//!                    (reference, sigcomm15)     | a packet is lost:   ^ an ACK of a packet
+//!                    (authors, paper)           | a packet is lost:   ^ an ACK of a packet
 //!                                               | W = M x its window; | sent with a window
 //!                                               v time-out: D_min     | of W or less
 //!                                             +-----------------------------+
@@ -24,10 +24,10 @@
 //!
 //! Source: Y. Zaki, T. Pötsch, J. Chen, L. Subramanian, C. Görg, "Adaptive Congestion Control for Unpredictable Cellular
 //! Networks", SIGCOMM 2015; and the authors' program (github.com/yzaki/verus, 4b1bbf0, June 2017), which knows more
-//! than the paper does: `preset=reference` follows the program, `sigcomm15` the paper, `robust` neither.
+//! than the paper does: `preset=authors` follows the program, `paper` the paper, `robust` neither.
 //!
 //! # Differences from the paper
-//! Of `sigcomm15`:
+//! Of `preset=paper`:
 //! - *The curve is the program's penalised regression spline.* The paper says "interpolation", but the curve of its
 //!   Figure 5 passes next to its points, and a spline through points of a noisy link has no usable inverse.
 //!   `fit=interpolated` is the letter.
@@ -42,7 +42,7 @@
 //!   epochs: the authors' flows always have data, and the window would grow without bound and mean nothing.
 //! - alpha, the points' average and M have the program's values: the paper names none.
 //!
-//! Of `reference`, from the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
+//! Of `preset=authors`, from the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
 //! 5.0 ms and not 5 ms and the time it takes; a full socket buffer, which here does not exist, ends nothing.
 
 mod epoch;

@@ -1,4 +1,4 @@
-//! The parameters of Verus. The defaults are those of `preset=reference`.
+//! The parameters of Verus. The defaults are those of `preset=authors`.
 
 use cellcc_control::{
     Parameter, ParameterInfo, Preset,
@@ -15,8 +15,8 @@ const PROGRAM: &str = "the authors' program, 2017";
 /// Which rules are meant where nothing else is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rules {
-    Reference,
-    Sigcomm15,
+    Authors,
+    Paper,
     Robust,
 }
 
@@ -31,11 +31,13 @@ pub(super) enum Fit {
 pub(super) const PRESET: Parameter<kind::Choice<Rules>> = Parameter::new(
     "preset",
     kind::Choice(&[
-        ("reference", Rules::Reference),
-        ("sigcomm15", Rules::Sigcomm15),
+        ("authors", Rules::Authors),
+        ("paper", Rules::Paper),
         ("robust", Rules::Robust),
+        ("reference", Rules::Authors),
+        ("sigcomm15", Rules::Paper),
     ]),
-    Rules::Reference,
+    Rules::Authors,
     "what the other parameters are where they are not given",
     "docs/algorithms/verus.md",
 );
@@ -331,22 +333,8 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
 
 pub(super) fn presets() -> Vec<Preset> {
     vec![
-        Preset {
-            parameter: PRESET.name,
-            name: "reference".into(),
-            summary: "the authors' program: every default".into(),
-            source: "github.com/yzaki/verus, 4b1bbf0, June 2017".into(),
-            sets: "".into(),
-        },
-        Preset {
-            parameter: PRESET.name,
-            name: "sigcomm15".into(),
-            summary: "the paper, and the program where the paper says nothing".into(),
-            source: "Zaki et al., SIGCOMM 2015, sections 4, 5.1, 5.2 and 6.1".into(),
-            sets: "r=2, ratio-of=current, slow-start-delay=15x, slow-start-loss=0pkt, loss-timer=3x, \
-                   recovery=acks, pause=off, min-delay-creep=0s"
-                .into(),
-        },
+        authors("authors"),
+        paper("paper"),
         Preset {
             parameter: PRESET.name,
             name: "robust".into(),
@@ -359,5 +347,30 @@ pub(super) fn presets() -> Vec<Preset> {
                    loss-tolerance=0.02, pacing=on"
                 .into(),
         },
+        // The names that these two had first.
+        authors("reference"),
+        paper("sigcomm15"),
     ]
+}
+
+fn authors(name: &'static str) -> Preset {
+    Preset {
+        parameter: PRESET.name,
+        name: name.into(),
+        summary: "the authors' program: every default".into(),
+        source: "github.com/yzaki/verus, 4b1bbf0, June 2017".into(),
+        sets: "".into(),
+    }
+}
+
+fn paper(name: &'static str) -> Preset {
+    Preset {
+        parameter: PRESET.name,
+        name: name.into(),
+        summary: "the paper, and the program where the paper says nothing".into(),
+        source: "Zaki et al., SIGCOMM 2015, sections 4, 5.1, 5.2 and 6.1".into(),
+        sets: "r=2, ratio-of=current, slow-start-delay=15x, slow-start-loss=0pkt, loss-timer=3x, \
+               recovery=acks, pause=off, min-delay-creep=0s"
+            .into(),
+    }
 }

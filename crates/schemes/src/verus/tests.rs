@@ -2,7 +2,7 @@ use crate::testing::Path;
 use cellcc_control::Observed;
 use cellcc_units::{Rate, Span};
 
-const PRESETS: [&str; 3] = ["verus", "verus(preset=sigcomm15)", "verus(preset=robust)"];
+const PRESETS: [&str; 3] = ["verus(preset=authors)", "verus(preset=paper)", "verus(preset=robust)"];
 
 /// 40 packets per RTT.
 fn path(scheme: &str) -> Path {
@@ -23,8 +23,8 @@ fn slow_start_ends_by_delay_and_the_profile_takes_over() {
 #[test]
 fn the_delay_stays_within_r_and_the_link_is_used() {
     for (scheme, least, most) in [
-        ("verus(r=2)", 20.0, 60.0),
-        ("verus(preset=sigcomm15)", 20.0, 60.0),
+        ("verus(preset=authors,r=2)", 20.0, 60.0),
+        ("verus(preset=paper)", 20.0, 60.0),
         ("verus(preset=robust,r=2)", 20.0, 60.0),
     ] {
         let mut path = path(scheme);
@@ -44,7 +44,7 @@ fn the_delay_stays_within_r_and_the_link_is_used() {
 
 #[test]
 fn a_packet_lost_cuts_the_window_once_its_timer_expires() {
-    let mut path = path("verus");
+    let mut path = path("verus(preset=authors)");
     path.run_for(Span::from_secs(20));
     path.drop_next(1);
     let before = path.window();
@@ -56,7 +56,7 @@ fn a_packet_lost_cuts_the_window_once_its_timer_expires() {
 
 #[test]
 fn an_application_with_little_to_send_does_not_let_the_target_grow() {
-    let mut path = path("verus");
+    let mut path = path("verus(preset=authors)");
     path.run_for(Span::from_secs(5));
     path.set_app_packets(0);
     path.run_for(Span::from_secs(1));
@@ -72,10 +72,10 @@ fn an_application_with_little_to_send_does_not_let_the_target_grow() {
 #[test]
 fn where_the_path_alone_takes_longer_than_slow_start_may_a_note_says_why_nothing_is_sent() {
     for (scheme, rtt_ms, notes) in [
-        ("verus", 490, 0),
-        ("verus", 510, 1),
-        ("verus(slow-start-delay=1s)", 510, 0),
-        ("verus(preset=sigcomm15)", 510, 0),
+        ("verus(preset=authors)", 490, 0),
+        ("verus(preset=authors)", 510, 1),
+        ("verus(preset=authors,slow-start-delay=1s)", 510, 0),
+        ("verus(preset=paper)", 510, 0),
         ("verus(preset=robust)", 510, 0),
     ] {
         let mut path = Path::new(scheme, Rate::from_mbit_per_sec(12.0), Span::from_millis(rtt_ms));

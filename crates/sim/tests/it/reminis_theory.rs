@@ -51,7 +51,7 @@ fn queue_bound(w1: f64) -> f64 {
 fn exploration_reaches_the_bandwidth_delay_product_in_fewer_than_4_ln_3_w1_intervals() {
     // Appendix E.1, Equation 17, on average over seeds.
     for w1 in [20.0, 100.0, 500.0, 2000.0] {
-        let records = runs("reminis(dtt=2x,slow-start=off)", w1, 1, 10);
+        let records = runs("reminis(dtt=2x,profile=paper,slow-start=off)", w1, 1, 10);
         let intervals = mean(records.iter().map(|record| intervals_to(record, w1)));
         let bound = 4.0 * libm::log(3.0 * w1);
         assert!(intervals < bound, "w1 {w1}: {intervals} SIs, bound {bound:.1}");
@@ -62,7 +62,7 @@ fn exploration_reaches_the_bandwidth_delay_product_in_fewer_than_4_ln_3_w1_inter
 fn without_exploration_each_packet_of_the_window_takes_an_interval() {
     // The O(w1) that Appendix E.1 compares with: one packet per RTT from the initial window on.
     for w1 in [20.0, 100.0, 400.0] {
-        let record = &runs("reminis(dtt=2x,slow-start=off,nde=off)", w1, 9, 1)[0];
+        let record = &runs("reminis(dtt=2x,profile=paper,slow-start=off,nde=off)", w1, 9, 1)[0];
         let intervals = intervals_to(record, w1);
         let expected = w1 - INITIAL_WINDOW;
         // One SI before the first acknowledgement, and one for the bin's end.
@@ -73,7 +73,7 @@ fn without_exploration_each_packet_of_the_window_takes_an_interval() {
 #[test]
 fn the_mean_queue_in_steady_state_is_below_the_theorems_bound() {
     for w1 in [20.0, 100.0, 500.0] {
-        for record in runs("reminis(dtt=2x,slow-start=off)", w1, 20, 3) {
+        for record in runs("reminis(dtt=2x,profile=paper,slow-start=off)", w1, 20, 3) {
             let queue = record.total.queueing_delay_mean_ms.unwrap() / MIN_RTT_MS;
             assert!(queue < queue_bound(w1), "w1 {w1}: {queue:.3} q_th, bound {:.3}", queue_bound(w1));
         }
@@ -98,8 +98,8 @@ fn the_peaks_of_the_queue_are_above_the_theorems_bound_because_of_exploration() 
     };
     for w1 in [20.0, 100.0] {
         let (with, without) = (
-            peaks("reminis(dtt=2x,slow-start=off)", w1),
-            peaks("reminis(dtt=2x,slow-start=off,nde=off)", w1),
+            peaks("reminis(dtt=2x,profile=paper,slow-start=off)", w1),
+            peaks("reminis(dtt=2x,profile=paper,slow-start=off,nde=off)", w1),
         );
         assert!(without < queue_bound(w1), "w1 {w1}: {without:.3} q_th without exploration");
         assert!(
@@ -118,7 +118,7 @@ fn share_used(scheme: &str) -> f64 {
 #[test]
 fn floors_of_interval_and_target_keep_jitter_from_being_a_catastrophe() {
     // The paper's SI and DTT, of 100 and 150 us, took it for one in nearly every interval, and used 5 %.
-    for scheme in ["reminis", "reminis(timer=off)"] {
+    for scheme in ["reminis(profile=paper)", "reminis(profile=paper,timer=off)"] {
         let used = share_used(scheme);
         assert!(used > 0.95, "{scheme}: {used}");
     }
