@@ -4,7 +4,7 @@ use crate::claim_file::{ClaimError, at, expression, group, line_of, malformed};
 use crate::expression::Expression;
 use crate::figure::{Figure, FigureText};
 use crate::kind::{Bands, Kind, Verdict};
-use crate::{DataSet, Recordings};
+use crate::{DataSet, Reason, Recordings};
 use cellcc_units::instead;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ pub struct Claim {
     pub threshold_is_ours: bool,
     /// What the runs stand in for; a claim about a live network is at most partly.
     pub stand_in: Option<String>,
-    /// What else there is to say.
+    /// What else there is to say; why it is missed stands in its [reasons](Claims::reasons).
     pub note: String,
     pub(crate) paper: Option<f64>,
     pub(crate) by: By,
@@ -55,6 +55,8 @@ pub(crate) enum By {
 pub struct Claims {
     /// In the order of the files.
     pub claims: Vec<Claim>,
+    /// Why claims are missed or not judged, in the order of the files.
+    pub reasons: Vec<Reason>,
     /// In the order of the files.
     pub figures: Vec<Figure>,
     /// By their names.
@@ -72,6 +74,8 @@ struct FileText {
     data: BTreeMap<Spanned<String>, DataSet>,
     #[serde(default)]
     claim: Vec<Spanned<ClaimText>>,
+    #[serde(default)]
+    reason: Vec<Spanned<Reason>>,
     #[serde(default)]
     figure: Vec<Spanned<FigureText>>,
 }
@@ -149,6 +153,9 @@ impl Claims {
                 ));
             }
             self.claims.push(claim);
+        }
+        for reason in file.reason {
+            self.add_reason(name, line(reason.span()), reason.into_inner())?;
         }
         for figure in file.figure {
             let first_line = line(figure.span());
@@ -323,6 +330,22 @@ mod tests {
         let refused = claims.named("nothing like it").unwrap_err();
         assert!(refused.contains("is no claim; write an id"), "{refused}");
         assert!(claims.named("figure-9").is_err());
+    }
+
+    #[test]
+    fn a_reason_is_written_once_and_said_of_each_of_its_claims() {
+        let reason = "\n[[reason]]\nid = 'grain'\ntitle = 'Whole milliseconds'\nclaims = ['REM-04']\ntext = 'Copa wants two packets.'\n";
+        let claims = read(&format!("{CLAIM}{reason}")).unwrap();
+        assert_eq!(claims.remark(&claims.claims[0]), "Whole milliseconds. Copa wants two packets.");
+        for (from, to, expected) in [
+            ("['REM-04']", "['REM-05']", "reminis.toml:13: reason `grain`: `REM-05` is no claim"),
+            ("['REM-04']", "[]", "it explains no claim"),
+            ("Whole milliseconds", "a b c d e f g h i j k l m", "its title has more than twelve words"),
+        ] {
+            let error = read(&format!("{CLAIM}{}", reason.replace(from, to))).unwrap_err();
+            assert!(error.contains(expected), "{to}: `{expected}` is not in: {error}");
+        }
+        assert!(read(&format!("{CLAIM}{reason}{reason}")).unwrap_err().contains("it is there already"));
     }
 
     #[test]

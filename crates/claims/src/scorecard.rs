@@ -1,6 +1,6 @@
 //! Verdicts as people read them: counts, and Markdown.
 
-use crate::{Claim, Claims, Judged, Scale, State, Verdict};
+use crate::{Claim, Claims, Judged, Reason, Scale, State, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -143,12 +143,12 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
          [How to run it, and how a claim is judged](../how-to/reproduce.md).\n\n{}",
         short_markdown(claims, state)
     );
-    for (title, claims) in by_paper(claims) {
+    for (title, claims_of) in by_paper(claims) {
         let _ = write!(
             text,
             "\n## {title}\n\n| claim | where | what | paper | here | verdict |\n|---|---|---|---|---|---|\n"
         );
-        for claim in &claims {
+        for claim in &claims_of {
             let verdict = state.verdict(&claim.id, Scale::Paper);
             let cells = [
                 claim.id.as_str(),
@@ -161,23 +161,45 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
             let cells = cells.map(|cell| cell.replace('|', "\\|"));
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
-        text += &causes(&claims, state);
+        text += claims_of.first().map_or_else(String::new, |claim| causes(claims, &claim.group)).as_str();
     }
     text
 }
 
-/// Why claims are missed or cannot be judged, a line each: the cause, and the experiment that isolates it.
-fn causes(claims: &[&Claim], state: &State) -> String {
-    let is_open = |claim: &Claim| {
-        matches!(state.verdict(&claim.id, Scale::Paper), Some(Verdict::Miss | Verdict::Untested))
-            && !claim.note.is_empty()
-    };
-    let lines: String = claims
-        .iter()
-        .filter(|claim| is_open(claim))
-        .map(|claim| format!("- **{}** {}\n", claim.id, claim.note))
+/// Why claims are missed or cannot be judged, once each: the cause, and the experiment that isolates it.
+fn causes(claims: &Claims, group: &str) -> String {
+    let of_group = reasons_of(claims, group);
+    let lines: String = of_group
+        .map(|reason| format!("- <a id=\"{}\"></a>**{}** {reason}\n", reason.id, shortened(&reason.claims)))
         .collect();
-    if lines.is_empty() { lines } else { format!("\nWhy what is missed is missed:\n\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\nThe reasons:\n\n{lines}") }
+}
+
+fn reasons_of<'a>(claims: &'a Claims, group: &'a str) -> impl Iterator<Item = &'a Reason> {
+    let is_of_group = move |id: &String| claims.claims.iter().any(|one| one.id == *id && one.group == group);
+    claims.reasons.iter().filter(move |reason| reason.claims.iter().any(is_of_group))
+}
+
+/// The reasons of a paper as its page has them: their claims and titles, which link to the text on the page of claims.
+pub fn reasons_markdown(claims: &Claims, group: &str) -> String {
+    let line = |reason: &Reason| {
+        format!("- **{}** [{}](claims.md#{})\n", shortened(&reason.claims), reason.title, reason.id)
+    };
+    reasons_of(claims, group).map(line).collect()
+}
+
+/// `REM-06, 07, 08` of `REM-06`, `REM-07` and `REM-08`.
+fn shortened(ids: &[String]) -> String {
+    let mut text = String::new();
+    let mut paper = "";
+    for id in ids {
+        let (own, number) = id.split_once('-').unwrap_or(("", id));
+        let comma = if text.is_empty() { "" } else { ", " };
+        text += comma;
+        text += if own == paper { number } else { id };
+        paper = own;
+    }
+    text
 }
 
 #[cfg(test)]

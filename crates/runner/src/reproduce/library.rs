@@ -2,7 +2,7 @@
 
 use super::{Judgement, WriteError, write};
 use crate::RequestError;
-use cellcc_claims::{Claim, Claims, Figure, Scale, State, markdown, short_markdown};
+use cellcc_claims::{Claim, Claims, Figure, Scale, State, markdown, reasons_markdown, short_markdown};
 use cellcc_units::{Bytes, input};
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,9 @@ const RECORDINGS: &str = "claims/recordings.toml";
 const STATE: &str = "claims/state.tsv";
 const PAGE: &str = "docs/fidelity/claims.md";
 const README: &str = "README.md";
-/// What the scorecard of README stands between.
-const MARKERS: (&str, &str) = ("<!-- scorecard -->\n", "<!-- /scorecard -->");
+/// What the scorecard of README stands between, and the reasons of a paper on its page.
+const SCORECARD: (&str, &str) = ("<!-- scorecard -->\n", "<!-- /scorecard -->");
+const REASONS: (&str, &str) = ("<!-- reasons -->\n", "<!-- /reasons -->");
 /// Far more than any of them has.
 const MOST_BYTES: Bytes = Bytes::new(16_000_000);
 
@@ -79,23 +80,42 @@ impl Library {
         }
         let ids: Vec<&str> = self.claims.claims.iter().map(|claim| claim.id.as_str()).collect();
         state.keep(&ids);
-        let readme = with_scorecard(&text(&self.root.join(README))?, &short_markdown(&self.claims, &state))?;
-        let page = markdown(&self.claims, &state);
-        for (name, content) in [(STATE, state.text()), (PAGE, page), (README, readme)] {
+        write(&self.root.join(STATE), &state.text())?;
+        for (name, content) in self.pages(&state)? {
             write(&self.root.join(name), &content)?;
         }
         Ok(())
     }
-}
 
-/// README with this scorecard.
-fn with_scorecard(readme: &str, scorecard: &str) -> Result<String, WriteError> {
-    let (start, end) = MARKERS;
-    let between = readme.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
-    let Some((before, after)) = between else {
-        return Err(WriteError::NoPlace(format!("{README} has no `{}` with `{end}` after it", start.trim())));
-    };
-    Ok(format!("{before}{start}{scorecard}{end}{after}"))
+    /// The pages that this state and the claims make, in whole or in part: their names and texts.
+    fn pages(&self, state: &State) -> Result<Vec<(String, String)>, WriteError> {
+        let scorecard = short_markdown(&self.claims, state);
+        let mut pages = vec![(PAGE.to_owned(), markdown(&self.claims, state))];
+        pages.push((README.to_owned(), self.with_part(README, SCORECARD, &scorecard)?));
+        for name in FILES.map(|file| file.replace("claims/", "docs/fidelity/").replace(".toml", ".md")) {
+            if self.root.join(&name).exists() {
+                let group = name.rsplit('/').next().unwrap_or_default().trim_end_matches(".md");
+                let reasons = reasons_markdown(&self.claims, group);
+                let page = self.with_part(&name, REASONS, &reasons)?;
+                pages.push((name, page));
+            }
+        }
+        Ok(pages)
+    }
+
+    /// A page with this between its markers.
+    fn with_part(&self, name: &str, (start, end): (&str, &str), part: &str) -> Result<String, WriteError> {
+        let page = text(&self.root.join(name))?;
+        let between =
+            page.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
+        let Some((before, after)) = between else {
+            return Err(WriteError::NoPlace(format!(
+                "{name} has no `{}` with `{end}` after it",
+                start.trim()
+            )));
+        };
+        Ok(format!("{before}{start}{part}{end}{after}"))
+    }
 }
 
 pub(super) fn text(path: &Path) -> Result<String, RequestError> {
@@ -110,29 +130,65 @@ pub(super) fn text(path: &Path) -> Result<String, RequestError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_claims::Verdict;
     use std::fs;
 
-    /// So that a claim's new name or note is on the page without its runs. This writes both where `CELLCC_WRITE_DOCS` is set.
+    /// So that a claim's new name or note is on the pages without its runs. This writes them where `CELLCC_WRITE_DOCS` is set.
     #[test]
-    fn the_page_of_claims_and_readmes_scorecard_are_those_of_the_files() {
-        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        let library = Library::read(root).unwrap();
-        let readme = fs::read_to_string(root.join(README)).unwrap();
-        let scorecard = short_markdown(&library.claims, &library.state);
-        let readme = with_scorecard(&readme, &scorecard).unwrap();
-        for (name, made) in [(PAGE, markdown(&library.claims, &library.state)), (README, readme)] {
+    fn the_pages_of_claims_and_readmes_scorecard_are_those_of_the_files() {
+        let library = repository();
+        for (name, made) in library.pages(&library.state).unwrap() {
+            let file = library.root.join(&name);
             if std::env::var_os("CELLCC_WRITE_DOCS").is_some() {
-                fs::write(root.join(name), &made).unwrap();
+                fs::write(&file, &made).unwrap();
             }
-            let is_made = fs::read_to_string(root.join(name)).is_ok_and(|text| text == made);
+            let is_made = fs::read_to_string(file).is_ok_and(|text| text == made);
             assert!(is_made, "set CELLCC_WRITE_DOCS=1 to write {name}");
+        }
+    }
+
+    fn repository() -> Library {
+        Library::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))).unwrap()
+    }
+
+    /// Fourteen groups of claims once repeated their explanation word for word, and pages contradicted others.
+    #[test]
+    fn no_sentence_that_explains_a_miss_stands_twice() {
+        let library = repository();
+        let Claims { claims, reasons, .. } = &library.claims;
+        let mut texts: Vec<(&str, String)> = Vec::new();
+        texts.extend(
+            reasons.iter().map(|reason| (reason.id.as_str(), format!("{}. {}", reason.title, reason.text))),
+        );
+        texts.extend(claims.iter().map(|claim| (claim.id.as_str(), claim.note.clone())));
+        let pages = library.pages(&library.state).unwrap();
+        for (name, page) in pages.iter().filter(|(name, _)| name != PAGE && name != README) {
+            let (before, rest) = page.split_once(REASONS.0).unwrap();
+            texts.push((name, format!("{before} {}", rest.split_once(REASONS.1).unwrap().1)));
+        }
+        let mut seen = std::collections::BTreeMap::new();
+        for (place, text) in &texts {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for sentence in text.split(". ").filter(|sentence| sentence.split(' ').count() > 5) {
+                let before = seen.insert(sentence.trim_end_matches('.').to_owned(), place);
+                assert_eq!(before, None, "{place} repeats `{sentence}`: one reason can name several claims");
+            }
+        }
+    }
+
+    #[test]
+    fn every_claim_that_is_missed_or_not_judged_has_a_reason() {
+        let library = repository();
+        for claim in &library.claims.claims {
+            let verdict = library.state.verdict(&claim.id, Scale::Paper);
+            let is_open = matches!(verdict, Some(Verdict::Miss | Verdict::Untested));
+            assert!(!is_open || library.claims.reasons(&claim.id).next().is_some(), "{} has none", claim.id);
         }
     }
 
     #[test]
     fn no_two_claims_of_a_paper_say_the_same_of_the_same_place() {
-        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        let library = Library::read(root).unwrap();
+        let library = repository();
         let mut seen = std::collections::BTreeMap::new();
         for claim in &library.claims.claims {
             let before = seen.insert((&claim.group, &claim.source, &claim.says), &claim.id);

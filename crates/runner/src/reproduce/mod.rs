@@ -124,6 +124,7 @@ impl<'a> Reproduction<'a> {
                 Some(why) => (claim.unjudged(why), true),
                 None => (claim.judge(&data).map_err(RequestError::new)?, false),
             };
+            let judged = Judged { note: self.library.claims.remark(claim), ..judged };
             let before = self.library.state.verdict(&claim.id, self.scale);
             Ok(Judgement { judged, before, is_left_out })
         };
