@@ -44,8 +44,8 @@ impl<'a> From<&'a Judged> for ClaimRow<'a> {
             source: &judged.source,
             says: &judged.says,
             reports: &judged.reports,
-            here: judged.value_text(),
-            verdict: judged.verdict_text(),
+            here: with_interval(judged),
+            verdict: verdict(judged),
             note: judged.why.as_deref().unwrap_or(&judged.note),
             paper: judged.paper,
             hit: judged.hit,
@@ -53,6 +53,20 @@ impl<'a> From<&'a Judged> for ClaimRow<'a> {
             interval: judged.interval,
         }
     }
+}
+
+/// What came out, with its interval in brackets.
+fn with_interval(judged: &Judged) -> String {
+    match judged.interval_text() {
+        none if none.is_empty() => judged.value_text(),
+        interval => format!("{} ({interval})", judged.value_text()),
+    }
+}
+
+/// The verdict, marked where it is near another one and where the bound is ours.
+fn verdict(judged: &Judged) -> String {
+    let ours = if judged.threshold_is_ours { ", our bound" } else { "" };
+    format!("{}{ours}", judged.verdict_text())
 }
 
 /// A figure of a paper as the page shows it.
@@ -77,12 +91,19 @@ const HEIGHT: f64 = 22.0;
 const MARGIN: f64 = 0.06;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}\
+    h1,p,figcaption,small,code{overflow-wrap:anywhere}a{color:#0b57d0}code{font-size:.92em}\
     table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #ddd}\
+    td:nth-child(3){min-width:6rem}td:nth-child(4){min-width:17rem}td:first-child,td:last-child{white-space:nowrap}td:first-child small{white-space:normal}\
     .hit{color:#00704f;font-weight:600}.partly{color:#8a5a00;font-weight:600}.miss{color:#b03a00;font-weight:600}.untested{color:#666}\
-    small{color:#555}svg{display:block;max-width:100%;height:auto}\
+    small{color:#555}svg{display:block}figure svg{max-width:100%;height:auto}\
     .figures{display:flex;flex-wrap:wrap;gap:1.5rem;align-items:flex-start}figure{margin:0;max-width:100%}figcaption{max-width:34rem}\
-    @media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}th,td{border-color:#444}.hit{color:#3ecf9f}.partly{color:#e6b04c}\
-    .miss{color:#ff8c55}.untested,small{color:#aaa}}";
+    @media(max-width:48rem){thead{display:none}table,tbody,tr,td{display:block}tr{padding:.6rem 0;border-bottom:1px solid #888}\
+    td{border:0;padding:.1rem 0;overflow-wrap:anywhere;white-space:normal!important}td:nth-child(n+3){min-width:0}td:nth-child(3)::before{content:'paper: '}\
+    td:nth-child(4)::before{content:'here: '}}\
+    @media(prefers-color-scheme:dark){body{color:#ddd;background:#15181b}a{color:#8ab4f8}th,td{border-color:#444}.hit{color:#3ecf9f}\
+    .partly{color:#e6b04c}.miss{color:#ff8c55}.untested,small{color:#aaa}figure [fill='#FFFFFF']{fill:#15181b}\
+    figure [fill='#1C1F23']{fill:#ddd}figure [stroke='#1C1F23']{stroke:#ddd}figure [stroke='#DDE0E3']{stroke:#333}\
+    figure [fill='#D2D6DA']{fill:#3a3f44}}";
 
 /// One HTML page that loads nothing. Of each paper, in the order of the rows, the figures, and each claim with the paper's value (a
 /// diamond), the values of a hit (a band), and what came out (a dot with its 95 % interval).
@@ -133,17 +154,17 @@ fn class<'a>(row: &'a ClaimRow) -> &'a str {
 
 fn table(page: &mut String, rows: &[&ClaimRow]) {
     page.push_str(
-        "<table><thead><tr><th>claim</th><th>what</th><th>paper</th><th>here</th><th></th><th>verdict</th></tr></thead><tbody>\n",
+        "<table><thead><tr><th>claim</th><th>what</th><th>paper</th><th>here (95 % interval)</th><th>verdict</th></tr></thead><tbody>\n",
     );
     for row in rows {
         let note = if row.note.is_empty() {
             String::new()
         } else {
-            format!("<br><small>{}</small>", escape(row.note))
+            format!("<br><small>{}</small>", with_code(row.note))
         };
         let _ = writeln!(
             page,
-            "<tr id=\"{0}\"><td>{0}<br><small>{1}</small></td><td>{2}{note}</td><td>{3}</td><td>{4}</td><td>{5}</td><td class=\"{6}\">{7}</td></tr>",
+            "<tr id=\"{0}\"><td>{0}<br><small>{1}</small></td><td>{2}{note}</td><td>{3}</td><td>{4}{5}</td><td class=\"{6}\">{7}</td></tr>",
             escape(row.id),
             escape(row.source),
             escape(row.says),
@@ -155,6 +176,14 @@ fn table(page: &mut String, rows: &[&ClaimRow]) {
         );
     }
     page.push_str("</tbody></table>\n");
+}
+
+/// A text with what stands between backticks as code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').map(escape).enumerate();
+    parts
+        .map(|(at, part)| if at % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() })
+        .collect()
 }
 
 /// The line of values as SVG; none where there is no number to show.
@@ -237,6 +266,17 @@ mod tests {
         );
         assert!(page.contains("<path d=") && page.contains("<circle"), "{page}");
         assert!(!page.contains("NaN") && !page.contains("http"), "it loads nothing");
+    }
+
+    /// The drawing once shrank to 20 pixels with its column, and backticks stood in the notes.
+    #[test]
+    fn a_claims_drawing_keeps_its_width_and_its_note_has_code() {
+        let page = claims_page(&[ClaimRow { note: "a `b<c>` d", ..row(Some(1.65)) }], &[]);
+        assert!(page.contains("<small>a <code>b&lt;c&gt;</code> d</small>"), "{page}");
+        assert!(
+            page.contains("<svg width=\"260\"") && !page.contains("svg{display:block;max-width"),
+            "{page}"
+        );
     }
 
     #[test]
