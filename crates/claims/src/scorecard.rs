@@ -150,13 +150,14 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
         );
         for claim in &claims_of {
             let verdict = state.verdict(&claim.id, Scale::Paper);
+            let ours = if claim.threshold_is_ours { ", our bound" } else { "" };
             let cells = [
                 claim.id.as_str(),
                 &claim.source,
                 &claim.says,
                 &claim.reports,
                 state.value(&claim.id, Scale::Paper).unwrap_or(""),
-                &verdict.map_or_else(|| "not run".into(), |verdict| verdict.to_string()),
+                &verdict.map_or_else(|| "not run".into(), |verdict| format!("{verdict}{ours}")),
             ];
             let cells = cells.map(|cell| cell.replace('|', "\\|"));
             let _ = writeln!(text, "| {} |", cells.join(" | "));

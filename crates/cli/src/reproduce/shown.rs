@@ -63,7 +63,7 @@ fn cells(Judgement { judged, before, is_left_out }: &Judgement) -> Vec<String> {
     for (data, values) in judged.also_texts() {
         here = format!("{here}; {data}: {values}");
     }
-    let ours = if judged.threshold_is_ours { ", our threshold" } else { "" };
+    let ours = if judged.threshold_is_ours { ", our bound" } else { "" };
     vec![
         judged.id.clone(),
         judged.says.clone(),
