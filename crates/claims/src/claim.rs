@@ -242,7 +242,7 @@ impl Claims {
                 *data = std::mem::take(data).over(base);
             }
             if data.scenario.is_empty() {
-                return Err(wrong("it names no Scenario: `scenario = \"scenarios/reminis-sa.toml\"`".into()));
+                return Err(wrong("it names no Scenario: `scenario = \"scenarios/reminis/sa.toml\"`".into()));
             }
             data.links(&self.recordings).map_err(wrong)?;
         }

@@ -5,7 +5,7 @@ use crate::{RunnerError, check_plan, ranges, traces};
 use cellcc_experiment::{Driver, Offset, Plan, PlanError, PlanFile, Seeds, conditions};
 use cellcc_link::{Delay, ShareOverTime};
 use cellcc_units::{Bytes, input};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::{Table, Value};
 
@@ -44,8 +44,12 @@ impl Request {
     /// A file that cannot be read, or that is no Scenario, with the line.
     pub fn read(path: &Path) -> Result<Self, RequestError> {
         let name = path.display().to_string();
-        let text = input::read_text(path, MOST_BYTES)
-            .map_err(|error| RequestError(format!("the Scenario {name}: {error}")))?;
+        let text = input::read_text(path, MOST_BYTES).map_err(|error| {
+            RequestError(match moved(path) {
+                Some(now) => format!("the Scenario {name} moved to {}", now.display()),
+                None => format!("the Scenario {name}: {error}"),
+            })
+        })?;
         Self::parse(&name, &text)
     }
 
@@ -152,6 +156,19 @@ impl Request {
     }
 }
 
+/// The place of a Scenario that is missing and lies in a folder beside its old one: the repository's `scenarios/tide-lte.toml` became
+/// `scenarios/tide/lte.toml`, and some kept their names. Until 1.0.
+fn moved(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name().filter(|_| !path.exists())?.to_str()?;
+    let subjects = std::fs::read_dir(path.parent()?).ok()?.flatten().map(|entry| entry.path());
+    let places = subjects.flat_map(|subject| {
+        let prefix = format!("{}-", subject.file_name().unwrap_or_default().display());
+        let shorter = name.strip_prefix(&prefix).map(|rest| subject.join(rest));
+        [Some(subject.join(name)), shorter].into_iter().flatten()
+    });
+    places.filter(|place| place.is_file()).min()
+}
+
 /// A plan as a person would write it. A Record keeps the texts that its id was made with: `0x` where this says `0%`.
 ///
 /// # Errors
@@ -171,6 +188,20 @@ fn as_toml(file: &PlanFile) -> Result<String, toml::ser::Error> {
 mod tests {
     use super::*;
     use cellcc_units::Ratio;
+
+    #[test]
+    fn a_scenario_that_moved_is_refused_with_its_new_place() {
+        let folder = tempfile::tempdir().unwrap();
+        for place in ["tide/lte.toml", "links/fault-jitter.toml"] {
+            let place = folder.path().join(place);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::write(place, "").unwrap();
+        }
+        let refusal = |name: &str| Request::read(&folder.path().join(name)).unwrap_err().to_string();
+        assert!(refusal("tide-lte.toml").ends_with("tide/lte.toml"));
+        assert!(refusal("fault-jitter.toml").ends_with("links/fault-jitter.toml"));
+        assert!(!refusal("tide-5g.toml").contains("moved"));
+    }
 
     #[test]
     fn the_quick_start_is_a_scenario() {

@@ -19,7 +19,7 @@ fn records(name: &str) -> Vec<Value> {
 
 #[test]
 fn prague_is_marked_behind_each_queue_but_drop_tail_and_cubic_and_tide_never() {
-    for name in ["l4s-5g", "l4s-lte"] {
+    for name in ["l4s/5g", "l4s/lte"] {
         let records = records(name);
         assert_eq!(records.len(), 24, "{name}");
         for record in records {
@@ -34,7 +34,7 @@ fn prague_is_marked_behind_each_queue_but_drop_tail_and_cubic_and_tide_never() {
 
 #[test]
 fn frames_arrive_by_every_scheme_behind_every_queue() {
-    for name in ["l4s-media-5g", "l4s-media-lte"] {
+    for name in ["l4s/media-5g", "l4s/media-lte"] {
         let records = records(name);
         assert_eq!(records.len(), 32, "{name}");
         for record in records {

@@ -1,5 +1,5 @@
 //! What can be set. `delay` is the one knob. The rest is there so that each constant can be varied by a Scenario
-//! (`scenarios/tide-*.toml`), and is best left alone.
+//! (`scenarios/tide/*.toml`), and is best left alone.
 
 use super::Tide;
 use crate::in_kernel::{CONTROL_WITH_FLAGS, InKernel, KernelCore, MapSettings};
