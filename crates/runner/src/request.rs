@@ -156,7 +156,7 @@ impl Request {
     }
 }
 
-/// The place of a Scenario that is missing and lies in a folder beside its old one: the repository's `scenarios/tide-lte.toml` became
+/// The place of a Scenario that is missing and lies in a folder next to its old place: the repository's `scenarios/tide-lte.toml` became
 /// `scenarios/tide/lte.toml`, and some kept their names. Until 1.0.
 fn moved(path: &Path) -> Option<PathBuf> {
     let name = path.file_name().filter(|_| !path.exists())?.to_str()?;
