@@ -53,7 +53,7 @@ const fn row(
 
 /// Whatever shows a rate or a time takes minutes, and wants nothing else to run.
 const MEASUREMENTS: &[Measurement] = &[
-    row("packets", "", "packets a second of the simulator", |_| Ok(succeeded(simulator::packets::print()))),
+    row("packets", "", "packets a second of the simulator", |_| simulator::packets::print().map(succeeded)),
     row("acks", "", "time of an acknowledgement, by scheme", |_| {
         simulator::acks::print_times().map(succeeded)
     }),

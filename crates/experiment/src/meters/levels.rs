@@ -14,8 +14,8 @@ pub(crate) struct Levels {
     /// The level of the first count.
     first: usize,
     counts: Vec<u16>,
-    /// By level, the part of its count that a `u16` does not hold, in units of 65536. In a box, since few have any.
-    carried: Option<Box<BTreeMap<usize, u64>>>,
+    /// By level, the part of its count that a `u16` does not hold, in units of 65536. Few have any.
+    carried: BTreeMap<usize, u64>,
 }
 
 impl Levels {
@@ -59,7 +59,7 @@ impl Levels {
         let sum = u64::from(*count).saturating_add(times);
         *count = sum as u16;
         if sum > u64::from(u16::MAX) {
-            let carried = self.carried.get_or_insert_default().entry(level).or_default();
+            let carried = self.carried.entry(level).or_default();
             *carried = carried.saturating_add(sum >> u16::BITS).min(u64::MAX >> u16::BITS);
         }
     }
@@ -98,7 +98,7 @@ impl Levels {
 
     /// The levels that occurred, in ascending order, and how often.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let carried = |level| Some(self.carried.as_ref()?.get(&level)? << u16::BITS);
+        let carried = |level| Some(self.carried.get(&level)? << u16::BITS);
         let counts = self.counts.iter().zip(self.first..);
         counts
             .map(move |(&count, level)| (level, u64::from(count) + carried(level).unwrap_or(0)))

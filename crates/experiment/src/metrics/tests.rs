@@ -97,7 +97,8 @@ fn the_page_of_metrics_has_the_table() {
     }
 }
 
-const SECTIONS: [(&str, fn(&Of) -> bool); 3] = [
+type IsOf = fn(&Of) -> bool;
+const SECTIONS: [(&str, IsOf); 3] = [
     ("Per flow, and for all flows of a run together", |of| matches!(of, Of::Both { .. })),
     ("Per run", |of| matches!(of, Of::Run(_))),
     ("Per flow, where a run has several", |of| matches!(of, Of::Flow(_))),

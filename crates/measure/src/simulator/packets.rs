@@ -52,7 +52,7 @@ fn nanos_per_packet(scheme: &str, rtt: Span, duration: Span) -> f64 {
 }
 
 /// Measures, and prints.
-pub(crate) fn print() {
+pub(crate) fn print() -> Outcome<()> {
     let (rtt, minute) = (Span::from_millis(20), Span::from_secs(60));
     println!("one flow, 1 Gbit/s, 20 ms, 60 s, queue of 3200 packets, one core, median of {RUNS}:");
     for scheme in ["cubic", "reminis", "bbr", "vegas", "westwood", "copa", "c2tcp", "vivace", "bbr2"] {
@@ -65,4 +65,5 @@ pub(crate) fn print() {
         "fixed window, 1 Gbit/s: {small:.1} ns/packet at 17 packets, {large:.1} at 10000: {:.2} times",
         large / small
     );
+    Ok(())
 }

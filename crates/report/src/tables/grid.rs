@@ -164,7 +164,7 @@ pub(crate) fn averages(comparison: &Comparison, columns: &[Column], sort: Option
     let of_row = comparison.rows.iter().map(|&row| {
         let average = |column: &Column| comparison.average(row, column);
         let badness = |column: Column| average(&column).map_or(f64::INFINITY, |it| column.badness(it.value));
-        let averages: Vec<Option<Average>> = columns.iter().map(|column| average(column)).collect();
+        let averages: Vec<Option<Average>> = columns.iter().map(average).collect();
         (row.is_limit(), sort.map_or(0.0, badness), row, averages)
     });
     let mut rows: Vec<_> = of_row.collect();
