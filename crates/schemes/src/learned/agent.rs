@@ -6,7 +6,7 @@ use cellcc_control::Context;
 use cellcc_units::{Bytes, Rate};
 use std::str::FromStr;
 
-/// Whose observations and actions they are. A further kind is one row of [`AGENTS`] with its functions.
+/// Whose observations and actions they are. A further kind is one row of `AGENTS` with its functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentKind {
     /// Ours: what an interval showed, the window halved to doubled.
