@@ -160,13 +160,14 @@ impl Request {
 /// `scenarios/tide/lte.toml`, and some kept their names. Until 1.0.
 fn moved(path: &Path) -> Option<PathBuf> {
     let name = path.file_name().filter(|_| !path.exists())?.to_str()?;
-    let subjects = std::fs::read_dir(path.parent()?).ok()?.flatten().map(|entry| entry.path());
-    let places = subjects.flat_map(|subject| {
-        let prefix = format!("{}-", subject.file_name().unwrap_or_default().display());
-        let shorter = name.strip_prefix(&prefix).map(|rest| subject.join(rest));
-        [Some(subject.join(name)), shorter].into_iter().flatten()
+    let subjects: Vec<PathBuf> =
+        std::fs::read_dir(path.parent()?).ok()?.flatten().map(|entry| entry.path()).collect();
+    let without_subject = subjects.iter().filter_map(|subject| {
+        let prefix = format!("{}-", subject.file_name()?.to_str()?);
+        Some(subject.join(name.strip_prefix(&prefix)?))
     });
-    places.filter(|place| place.is_file()).min()
+    let with_its_name = subjects.iter().map(|subject| subject.join(name));
+    without_subject.chain(with_its_name).find(|place| place.is_file())
 }
 
 /// A plan as a person would write it. A Record keeps the texts that its id was made with: `0x` where this says `0%`.
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn a_scenario_that_moved_is_refused_with_its_new_place() {
         let folder = tempfile::tempdir().unwrap();
-        for place in ["tide/lte.toml", "links/fault-jitter.toml"] {
+        for place in ["tide/lte.toml", "kernel/tide-lte.toml", "links/fault-jitter.toml"] {
             let place = folder.path().join(place);
             std::fs::create_dir_all(place.parent().unwrap()).unwrap();
             std::fs::write(place, "").unwrap();
