@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use cellcc_control::event_log::EventLog;
+use cellcc_control::event_log::{EventLog, FORMAT};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use libfuzzer_sys::fuzz_target;
@@ -36,7 +36,7 @@ fn show(file: &[u8]) {
 
 fuzz_target!(|data: &[u8]| {
     show(data);
-    let whole = [&b"cellconv\x02"[..], &block(&header()), &block(data), &head(&[])].concat();
+    let whole = [&b"cellconv"[..], &[FORMAT], &block(&header()), &block(data), &head(&[])].concat();
     assert!(EventLog::new(&whole[..]).is_ok());
     show(&whole);
 });

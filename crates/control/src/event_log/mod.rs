@@ -22,7 +22,7 @@ mod steps;
 mod tests;
 
 pub use entry::{Call, Decision, Entry, Received};
-pub use file::{EventLogError, Header};
+pub use file::{EventLogError, FORMAT, Header};
 pub(crate) use recorder::Destination;
 pub use replay::{Difference, EventLog, InMemory, Replay};
 pub use steps::{Step, StepReader, StepWriter};
