@@ -402,6 +402,7 @@ def sender(scheme: type) -> type:
             super().__init__(context)
             self.tide = Tide(round(delay_ms * 1e3))
             self.packet, self.count, self.acked_rest, self.lost_rest, self.restart = context.packet_bytes, 0, 0, 0, 0
+            self.counts: list[tuple[int, int]] = []
 
         def end_ticks(self, t: int) -> None:
             tick = self.tide.next_tick()
@@ -417,8 +418,10 @@ def sender(scheme: type) -> type:
             self.count = wrap(self.count + ack.packets)
             acked, self.acked_rest = divmod(self.acked_rest + ack.bytes, self.packet)
             rtt = 0 if ack.rtt_s is None else max(microseconds(ack.rtt_s), 1)
-            # The simulator counts rounds as section 5 does.
-            count_at_send = wrap(self.tide.round_ends_at - (not ack.round_start))
+            # The simulator's own rounds know nothing of one that a drain begins. What a packet's sender knew stood at its time.
+            sent_at = now - rtt
+            count_at_send = next((count for then, count in reversed(self.counts) if then <= sent_at), 0)
+            self.counts.append((now, self.count))
             self.tide.on_ack(Ack(now, rtt, self.count, count_at_send, acked, 0))
 
         def on_loss(self, loss: Any) -> None:
