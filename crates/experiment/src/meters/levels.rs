@@ -81,7 +81,7 @@ impl Levels {
         }
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub(crate) fn total(&self) -> u64 {
         self.counts().fold(0, |sum, (_, count)| sum.saturating_add(count))
     }

@@ -23,7 +23,7 @@ pub struct MeasuredFlow<'a> {
     pub media: Option<MediaOutcome>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,
-    /// What its user's queue counted after the warm-up for metrics of its own.
+    /// The own counters of its user's queue, after the warm-up.
     pub queue: OwnCounters,
     /// See [`FlowRecord`](crate::FlowRecord::ecn_validation).
     pub ecn_validation: Option<&'static str>,

@@ -1,5 +1,6 @@
 //! How what passed becomes a Record's numbers.
 
+mod bins;
 pub(crate) mod curve;
 pub(crate) mod distribution;
 pub(crate) mod fairness;

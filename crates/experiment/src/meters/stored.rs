@@ -51,15 +51,15 @@ pub(crate) fn encode(levels: &Levels) -> io::Result<Vec<u8>> {
     Ok([&COMPRESSED.to_be_bytes(), &(compressed.len() as u32).to_be_bytes(), compressed.as_slice()].concat())
 }
 
-/// What HdrHistogram says is the highest value that it could take: it begins with 2, and grows to whole doublings when a value is
-/// beyond the levels that it has. `levels`: one more than the highest.
+/// The highest value that HdrHistogram says it could take: 2 at first; it grows to whole doublings when a value is beyond its
+/// levels. `levels`: one more than the highest.
 fn highest(levels: usize) -> u64 {
     let first = 2 * LEVELS_A_DOUBLING;
     let doublings = (levels as u64).saturating_sub(first).div_ceil(LEVELS_A_DOUBLING);
     if doublings == 0 { 2 } else { (first << doublings) - 1 }
 }
 
-/// So many levels that did not occur.
+/// Appends `count` levels without a value.
 fn push_zeros(count: usize, bytes: &mut Vec<u8>) {
     match count {
         0 => {}

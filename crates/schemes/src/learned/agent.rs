@@ -1,7 +1,8 @@
 //! What an agent observes and does: the sets of published agents, and a plain one. The environments of the Python package and
 //! the schemes of this folder have the same.
 
-use super::sender::{Interval, MAX_CWND, MIN_CWND, Measures, Meter, Sender, Steering, ratio};
+use super::meter::{Interval, Measures, Meter, ratio};
+use super::sender::{MAX_CWND, MIN_CWND, Sender, Steering};
 use cellcc_control::Context;
 use cellcc_units::{Bytes, Rate};
 use std::str::FromStr;
@@ -21,7 +22,7 @@ pub enum AgentKind {
     Indigo,
 }
 
-/// What a kind of agent observes, does and is rewarded for: a row of [`AGENTS`].
+/// Observation, action and reward of a kind of agent: a row of [`AGENTS`].
 struct Rules {
     kind: AgentKind,
     name: &'static str,
@@ -221,8 +222,8 @@ impl Agent {
         (self.kind.rules().observe)(self, interval);
     }
 
-    /// What an interval that the agent has observed is rewarded with, where the link could carry `capacity_bytes` in it: as the
-    /// published environments reward it; ours, and Indigo, which learns from an oracle, for use less delay less loss.
+    /// The reward of an observed interval in which the link could carry `capacity_bytes`: that of the published environments; for our
+    /// own agent, and for Indigo, which learns from an oracle, utilisation less delay less loss.
     pub fn reward(&self, interval: &Interval, capacity_bytes: f64) -> f64 {
         (self.kind.rules().reward)(self, interval, capacity_bytes)
     }

@@ -25,6 +25,7 @@
 //! - Indigo's window is bytes in flight, where its program counts the packets since the newest that was acknowledged.
 
 mod agent;
+mod meter;
 mod model;
 mod network;
 mod sender;
@@ -42,8 +43,9 @@ use sender::POLL;
 use std::sync::Arc;
 
 pub use agent::{Agent, AgentKind};
+pub use meter::{Interval, Meter};
 pub use model::{Decides, LARGEST_MODEL, ReadModel};
-pub use sender::{Interval, Meter, Sender, Steering};
+pub use sender::{Sender, Steering};
 
 /// What it shows.
 const SHOWS: [ShownValue; 3] = [
