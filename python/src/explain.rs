@@ -7,7 +7,7 @@ use cellcc_runner::traces;
 use cellcc_units::Span;
 use pyo3::prelude::*;
 
-/// What `cellcc explain --format json` prints of these links.
+/// The JSON that `cellcc explain --format json` prints for these links.
 #[pyfunction]
 #[pyo3(signature = (links, rtt, duration, access=None))]
 pub(crate) fn explain_links(

@@ -75,6 +75,6 @@ pub trait Timetable: Send {
     /// When the next report reaches the sender, or is made; [`Time::NEVER`] after the last one.
     fn next_wake(&self) -> Time;
 
-    /// The newest report that has reached the sender by `now`, where that is a new one. Older ones are of no use.
+    /// The newest report that has reached the sender by `now`; `None` where it was returned before. Older ones are dropped.
     fn poll(&mut self, now: Time) -> Option<Advice>;
 }

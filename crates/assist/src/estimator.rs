@@ -189,23 +189,23 @@ fn classify(observation: &Observation) -> AdviceClass {
     }
 }
 
-// From what a queue has counted since it began to what it measured in a period.
+// From the counters of a queue to its measurements in a period.
 
-/// What a user's queue has counted since it began.
+/// The counters of a user's queue since its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Bytes that have left the queue.
     pub served: Bytes,
-    /// How long something waited in the queue or was on its way out of it.
+    /// Time in which something waited in the queue or was on its way out of it.
     pub busy: Span,
-    /// What waits now.
+    /// Bytes that wait now.
     pub backlog: Bytes,
 }
 
 /// The period that ends with a look at the counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
-    /// How long it was.
+    /// Its duration.
     pub length: Span,
     /// [`Observation::channel`].
     pub channel: Option<Rate>,
@@ -214,7 +214,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// What the queue measured in the period between two looks.
+    /// The measurements of the queue between two looks.
     pub fn observation(&self, before: &Counters, counters: &Counters) -> Observation {
         Observation {
             period: self.length,

@@ -217,8 +217,8 @@ impl RecentMinimum {
 /// sender's probes stay away, shorter than a user notices a share that is missing.
 const ACTIVE_FOR: Span = Span::from_secs(1);
 
-/// How many of a user's flows had a packet in the last second, by the time of each one's last packet; at least one,
-/// since it divides.
+/// Number of a user's flows with a packet in the last second, from the time of each one's last packet; at least one, since it
+/// is a divisor.
 pub fn active_flows(now: Time, last_packets: impl IntoIterator<Item = Time>) -> u32 {
     let active = last_packets.into_iter().filter(|&last| now.since(last) <= ACTIVE_FOR).count();
     u32::try_from(active).unwrap_or(u32::MAX).max(1)

@@ -32,7 +32,7 @@ pub struct Claim {
     pub threshold_is_ours: bool,
     /// What the runs stand in for; a claim about a live network is at most partly.
     pub stand_in: Option<String>,
-    /// What else there is to say; why it is missed stands in its [reasons](Claims::reasons).
+    /// A remark of its own; its [reasons](Claims::reasons) say why it is missed.
     pub note: String,
     pub(crate) paper: Option<f64>,
     pub(crate) by: By,

@@ -4,7 +4,7 @@ use crate::expression::{Expression, parse};
 use thiserror::Error;
 use toml::Spanned;
 
-/// What is wrong with a file of claims: file, line, and what to write instead.
+/// A mistake in a file of claims: file, line, and the correction.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{file}:{line}: {problem}")]
 pub struct ClaimError {
@@ -18,7 +18,7 @@ pub(crate) fn group(file: &str) -> String {
     file.rsplit('/').next().unwrap_or(file).trim_end_matches(".toml").to_owned()
 }
 
-/// The expression that a value of the file holds; `id` names what it is of.
+/// The expression that a value of the file holds; `id` names its claim or figure.
 pub(crate) fn expression(
     file: &str,
     text: &str,
@@ -46,7 +46,7 @@ pub(crate) fn line_of(text: &str, byte: usize) -> usize {
     text.get(..byte).unwrap_or_default().matches('\n').count() + 1
 }
 
-/// What stands at a byte of an expression, for a message.
+/// The text at a byte of an expression, for a message.
 pub(crate) fn near(text: &str, byte: usize) -> String {
     let from = (0..=byte.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let shown: String = text[from..].chars().take(50).collect();

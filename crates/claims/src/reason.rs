@@ -38,7 +38,7 @@ impl Claims {
         self.reasons.iter().filter(move |reason| reason.claims.iter().any(|id| id == claim))
     }
 
-    /// What there is to say of a claim: its own note, and its reasons at length.
+    /// The remark on a claim: its own note, then its reasons in full.
     pub fn remark(&self, claim: &Claim) -> String {
         let reasons = self.reasons(&claim.id).map(Reason::to_string);
         let own = (!claim.note.is_empty()).then(|| claim.note.clone());

@@ -1,4 +1,4 @@
-//! What the command says of itself: completions for shells, and man pages.
+//! Completions for shells, and man pages.
 
 use crate::exit::{Exit, print, write_file};
 use clap::CommandFactory;

@@ -27,7 +27,7 @@ pub(crate) fn on_interrupt(act: impl FnMut() + Send + 'static) -> Result<(), Exi
     listen(&[signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM], act)
 }
 
-/// The same at each SIGHUP too, which a closed terminal sends.
+/// Calls `act` as [`on_interrupt`] does, and at each SIGHUP as well, which a closed terminal sends.
 pub(crate) fn on_interrupt_or_hangup(act: impl FnMut() + Send + 'static) -> Result<(), Exit> {
     #[cfg(unix)]
     let hangup = signal_hook::consts::SIGHUP;

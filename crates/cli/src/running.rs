@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The bar counts millionths of runs: one run on a fast link may take hours.
 const PARTS: u64 = 1_000_000;
 
-/// How many runs go on at a time: `--jobs`, or one per processor.
+/// Number of runs that go on at a time: `--jobs`, or one per processor.
 pub(crate) fn jobs(given: Option<u16>) -> NonZeroUsize {
     let jobs = given.map_or_else(|| Host::this().cpus, usize::from);
     NonZeroUsize::new(jobs).unwrap_or(NonZeroUsize::MIN)

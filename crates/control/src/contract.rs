@@ -364,7 +364,7 @@ impl ShownValue {
         Self { name, meaning, states }
     }
 
-    /// What [`Observer::switch`] shows.
+    /// A value that [`Observer::switch`] shows.
     pub const fn switch(name: &'static str, meaning: &'static str) -> Self {
         Self::state(name, meaning, &SWITCH)
     }

@@ -20,7 +20,7 @@ pub trait ValueKind: Send + Sync + 'static {
     /// The values in words, for listings and error messages.
     fn expected(&self) -> String;
 
-    /// What is wrong with a text that [`ValueKind::read`] refuses, where there is more to say than which values there are.
+    /// Names the mistake in a text that [`ValueKind::read`] refuses; `None` where the list of values says enough.
     fn problem(&self, _text: &str) -> Option<String> {
         None
     }

@@ -188,7 +188,7 @@ pub fn enter_user_namespace_if_needed() -> Result<bool, EmuError> {
 }
 
 fn no_user_namespace(source: &io::Error) -> String {
-    // What the kernel answers to a process of several threads.
+    // The kernel's answer to a process with several threads.
     if source.kind() == io::ErrorKind::InvalidInput {
         return "a process with several threads may not make a user namespace; run this as root, or use the command `cellcc`"
             .into();

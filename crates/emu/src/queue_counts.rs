@@ -29,7 +29,7 @@ impl QueueCounts {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a user's queue had counted for metrics of its own when it was read last.
+    /// The own counters of a user's queue, as last read.
     pub(crate) fn own(&self, user: usize) -> OwnCounters {
         self.newest().users.get(user).map(|counters| counters.own).unwrap_or_default()
     }

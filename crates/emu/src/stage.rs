@@ -1,4 +1,4 @@
-//! What the emulated path consists of: the same links that the simulator makes of a Scenario's path.
+//! The stages of the emulated path: the links that the simulator makes of a Scenario's path.
 
 use crate::log::LogSpec;
 use cellcc_experiment::{PathLinks, ResolveError, Scenario};

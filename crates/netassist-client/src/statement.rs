@@ -67,7 +67,7 @@ impl Purpose {
 /// The longest consent. Ours: a month; a user who wants it longer signs again.
 pub const MAX_CONSENT: Span = Span::from_secs(31 * 86_400);
 
-/// What a consent is for: a server may be informed about the user.
+/// Purpose of a consent: a server may be informed about the user.
 pub const CONSENT: Purpose = Purpose {
     prefix: b"cellcc netassist consent\0",
     signer: Role::User,
@@ -81,7 +81,7 @@ pub const CONSENT: Purpose = Purpose {
 /// The longest pass. Ours: a week, for a screen on a wall.
 pub const MAX_PASS: Span = Span::from_secs(7 * 86_400);
 
-/// What a pass is for: its holder may see the page of a service.
+/// Purpose of a pass: its holder may see the page of a service.
 pub const PASS: Purpose = Purpose {
     prefix: b"cellcc netassist pass\0",
     signer: Role::Operator,

@@ -55,7 +55,7 @@ impl<'a> From<&'a Judged> for ClaimRow<'a> {
     }
 }
 
-/// What came out, with its interval in brackets.
+/// The result, with its interval in brackets.
 fn with_interval(judged: &Judged) -> String {
     match judged.interval_text() {
         none if none.is_empty() => judged.value_text(),

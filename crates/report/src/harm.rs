@@ -308,8 +308,8 @@ mod tests {
         assert_eq!(verdict(0.4, 0.0), Verdict::NoMore, "the same everywhere");
     }
 
-    /// Of 36 conditions that are 0.3 above or below their mean: 3.0 standard errors of 0.0507 above the margin, and for Student's t
-    /// of 35 up to 5 % more.
+    /// 36 conditions lie 0.3 above or below their mean: 3.0 standard errors of 0.0507 above the margin, and up to 5 % more for
+    /// Student's t with 35 degrees of freedom.
     #[test]
     fn the_least_excess_that_is_found_follows_from_the_number_and_the_spread_of_conditions() {
         let spread = |condition: usize| if condition.is_multiple_of(2) { 0.3 } else { -0.3 };

@@ -25,7 +25,7 @@ enum Against {
     Difference,
 }
 
-/// What is held against the baseline's.
+/// Metrics compared with the baseline's.
 const COLUMNS: [Column; 8] = [
     THROUGHPUT,
     RTT_MEAN,

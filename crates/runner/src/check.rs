@@ -11,18 +11,18 @@ use std::fs;
 /// The text before the name of one of the kernel's; its driver has the same name.
 const KERNEL: &str = Support::KERNEL.driver;
 
-/// What is checked, and by which drivers.
+/// A subject and the drivers that check it.
 pub struct Check {
-    /// What is checked.
+    /// The scheme or controller.
     pub subject: Subject,
-    /// What runs the cases.
+    /// Names of the drivers that run the cases.
     pub drivers: Vec<String>,
     /// Or why this machine cannot run its kernel's.
     driver: Result<Drivers, String>,
 }
 
 impl Check {
-    /// Of a subject: a scheme of `registry`; `noq:NAME`, of noq's own; or `kernel:NAME`, which its own driver runs. No driver named:
+    /// Reads a subject: a scheme of `registry`; `noq:NAME`, one of noq's own; or `kernel:NAME`, which its own driver runs. No driver named:
     /// the simulator, or for noq's own QUIC in virtual time. Must be called before the process has a second thread: see
     /// [`Drivers::new`].
     ///

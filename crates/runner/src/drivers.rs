@@ -23,7 +23,7 @@ const OTHERS: [(&str, Make); 3] = [
 #[cfg(not(feature = "network"))]
 const OTHERS: [(&str, Make); 0] = [];
 
-/// What is said of a driver that this build leaves out.
+/// Message for a driver that this build leaves out.
 const LEFT_OUT: &str = if cfg!(feature = "network") {
     ""
 } else {
@@ -47,7 +47,7 @@ impl Drivers {
         Self::with_registry(&cellcc_experiment::registry(), names, recordings)
     }
 
-    /// The same for the schemes of `registry`.
+    /// The drivers of these names, for the schemes of `registry`.
     ///
     /// # Errors
     /// As [`new`](Self::new).

@@ -1,9 +1,9 @@
-//! Packets or segments by ascending number, of which new ones come last and go first, but for a few. In one piece of memory that is
-//! kept: a tree takes and gives back a node for nearly every packet that is lost.
+//! Packets or segments by ascending number. Nearly all come last and go first, so that one piece of memory serves: a tree would take
+//! and give back a node for nearly every lost packet.
 
 use std::collections::VecDeque;
 
-/// What has a number.
+/// An item with a number.
 pub(crate) trait Numbered {
     fn number(&self) -> u64;
 }

@@ -59,7 +59,7 @@ const SHORTER_TAIL: usize = 50;
 /// is calibration (Efron and Tibshirani, section 18.2).
 const LONGER_TAIL: usize = 20;
 
-/// How many standard errors an interval reaches to a side, in the mean of both: the quantiles of the standard normal distribution at
+/// Standard errors that an interval reaches to a side, averaged over both: the quantiles of the standard normal distribution at
 /// 97.5 % for the shorter tail and at 99 % for the longer one.
 const INTERVAL_ERRORS: f64 = (1.960 + 2.326) / 2.0;
 

@@ -59,12 +59,12 @@ pub fn callgrind(options: &[&str], arguments: &[&str]) -> Result<(u64, String), 
     valgrind(&options, arguments, collected)
 }
 
-/// How often a program missed caches.
+/// Cache misses of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Misses {
-    /// Of data, in the first level.
+    /// Misses of data in the first level.
     pub first: u64,
-    /// Of data and instructions, in the last level.
+    /// Misses of data and instructions in the last level.
     pub last: u64,
 }
 

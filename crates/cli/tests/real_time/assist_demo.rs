@@ -31,7 +31,6 @@ fn an_operator_reads_in_one_sentence_what_is_gained_also_from_the_second_run() {
     assert!(report.contains("RTT 20ms · queue 1000pkt · 2s a run · 3 traces · driver transfer"));
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

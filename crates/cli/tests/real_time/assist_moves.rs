@@ -25,7 +25,6 @@ fn is_there(program: &str) -> bool {
     is_there
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -137,7 +137,6 @@ fn the_page_shows_live_numbers_and_who_is_informed() {
     assert!(audit.contains(r#""client":"operator/desk","address":"127.0.0.1","event":"page""#), "{audit}");
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -80,7 +80,6 @@ fn prague_over(path: &str, later: &str) -> ([u64; 2], String, String) {
     (counted.try_into().expect("two counters"), validation, record["notes"].to_string())
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -195,7 +195,6 @@ fn configured_for_anybody(folder: &Path) {
     Command::new("chmod").args(["-R", "a+rwX"]).arg(folder).status().unwrap();
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -96,7 +96,6 @@ fn nothing_stays_of_a_comparison_that_was_killed() {
     wait_until("gone", &|| available() == before);
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -59,7 +59,6 @@ fn what_a_scheme_heard_over_real_sockets_replays_exactly() {
     assert!(text.contains("identical: "), "{text}");
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

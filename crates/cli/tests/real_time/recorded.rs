@@ -53,7 +53,6 @@ fn recorded(down: &str) -> Outcome {
     }
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -359,7 +359,6 @@ fn a_client_that_nobody_answers_says_so_within_the_idle_time_out() {
     assert!(begin.elapsed() < 4 * IDLE);
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -86,7 +86,6 @@ fn a_film_is_played_behind_the_link_by_schemes_in_turn_and_resume_goes_on_with_t
     assert!(folder.path().join("out/report/report.html").is_file());
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -54,11 +54,11 @@ pub struct Summary<'a> {
     pub log: &'a str,
     /// Seconds from the first line to the last.
     pub duration_s: f64,
-    /// What the link could carry.
+    /// The capacity of the link.
     pub capacity_mbit_s: Option<f64>,
-    /// What came to the queue.
+    /// Arrivals at the queue.
     pub arrived_mbit_s: Option<f64>,
-    /// What left the link.
+    /// Departures from the link.
     pub throughput_mbit_s: Option<f64>,
     /// The share of the capacity that was used.
     pub utilisation: Option<f64>,

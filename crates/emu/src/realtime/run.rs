@@ -90,7 +90,7 @@ pub(super) fn run<T: Workload>(
 }
 
 impl<T: Workload> Run<T> {
-    /// What a user's queue on the way of the data counted for metrics of its own.
+    /// The own counters of a user's queue in the direction of the data.
     pub(crate) fn queue(&self, user: usize) -> OwnCounters {
         self.queues.own(user)
     }

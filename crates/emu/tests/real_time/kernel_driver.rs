@@ -46,7 +46,6 @@ fn what_the_kernel_cannot_do_is_refused_by_name() {
     assert!(refused("cubic#1", "").contains("only users 0 to 0"));
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -9,7 +9,7 @@ use cellcc_link::Packet;
 use cellcc_units::{Ecn, Span, Time};
 use std::collections::VecDeque;
 
-/// What the loop keeps of a flow, in this order: with a thousand flows, nothing of one is in a processor's cache when its next event
+/// State of a flow in the loop, in the order in which events touch it: with a thousand flows, nothing of one is in a processor's cache when its next event
 /// comes, so that each line of memory that an event touches costs as much as hundreds of instructions.
 #[repr(C, align(64))]
 pub(super) struct Flow<E: Ends> {

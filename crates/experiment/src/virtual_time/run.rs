@@ -29,7 +29,7 @@ pub struct Run<E: Ends> {
     wakes: Wakes,
     now: Time,
     end: Time,
-    /// What each user's queue had counted for its own metrics when the warm-up ended.
+    /// The own counters of each user's queue at the end of the warm-up.
     counted_before: Vec<OwnCounters>,
     /// When the warm-up ends; never, once it has.
     warm_up_ends_at: Time,

@@ -19,9 +19,10 @@ use crate::{Instant, Micros};
 const EMPTY: u32 = 10;
 /// Prototype: an epoch has at least so many RTT samples, so that its minimum means something.
 const MIN_SAMPLES: u32 = 17;
-/// Prototype: what a drain for the base RTT leaves in flight, as a share of rate times base RTT: a half, as a shift.
+/// Prototype: a drain for the base RTT leaves this share of rate times base RTT in flight, as a shift: a half.
 pub(super) const DRAIN_TO: u32 = 1;
-/// What a drain for losses takes off that, as a shift: a quarter. With a half queues of 1 ms have 0.03 less of a link of 200 ms.
+/// A drain for losses takes this share off it, as a shift: a quarter. A half costs 0.03 of utilisation with 1 ms of queue at 200 ms
+/// of RTT.
 const TAKEN_FOR_LOSS: u32 = 2;
 /// Rounds of doubt before the first drain for it. With 24, 5 % of random loss at 200 ms leave 0.83 of the link instead of 0.90.
 const FIRST_DOUBTS: u32 = 8;
@@ -61,7 +62,7 @@ pub(super) struct BaseRtt {
     reserved: u32,
 }
 
-/// What a round showed.
+/// Observations of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
     pub(super) app_limited: bool,
@@ -97,7 +98,7 @@ impl BaseRtt {
         self.epoch.min(self.last_epoch)
     }
 
-    /// What a drain leaves of a base window; all that fits where there is no drain.
+    /// The part of a base window that a drain leaves; no limit without a drain.
     #[inline(always)]
     pub(super) fn leaves(&self, base_window: u64) -> u64 {
         match self.drain {
@@ -131,7 +132,7 @@ impl BaseRtt {
         Micros((now.0 as u32).wrapping_sub(self.sampled_at_us))
     }
 
-    /// What was known of the path is forgotten, but for this base RTT.
+    /// Forgets the path except for this base RTT.
     #[inline(always)]
     pub(super) fn learn(&mut self, base_rtt: Micros) {
         (self.last_epoch, self.epoch) = (Micros::MAX, base_rtt);
@@ -293,7 +294,7 @@ mod tests {
 
     #[test]
     fn an_application_that_uses_its_window_may_have_made_the_queue() {
-        // Of a video that follows the window the base RTT once grew with its queue, to 50 ms of it.
+        // The base RTT of a video that follows the window once grew with the video's own queue, by 50 ms.
         let mut flow = Flow::new();
         flow.sees(Micros(60_000), 100, Shown { is_small: false, ..LIMITED });
         assert_eq!(flow.base_rtt.get(), BASE_RTT);

@@ -28,7 +28,7 @@ pub(super) struct LossResponse {
     lost: u32,
     share: Q16,
     mean_ratio: Q16,
-    /// What the path loses without a queue of the flow's own, as far as drains show.
+    /// Share that the path loses without a queue of the flow's own, as far as drains show.
     random: Q16,
     reserved: u32,
 }
@@ -117,7 +117,7 @@ impl LossResponse {
 mod tests {
     use super::*;
 
-    /// What `share` is after rounds of a thousand packets, so many of them lost.
+    /// `share` after rounds of a thousand packets, with these losses.
     fn after(loss: &mut LossResponse, lost: &[u32], drained: bool) -> f64 {
         for &lost in lost {
             loss.on_delivered(Packets(1_000 - lost));

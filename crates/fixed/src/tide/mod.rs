@@ -262,7 +262,7 @@ impl Tide {
             rate: self.rate,
             app_limited: self.app_limited != 0,
         };
-        // What is lost while others fill the queue says nothing of the path.
+        // Losses while others fill the queue say nothing about the path.
         let is_empty = round.queueing() <= Micros(round.target.0 >> EMPTY);
         let delivered = (self.loss.delivered() as u64) << WINDOW_BITS;
         let is_small = round.app_limited && delivered <= self.window >> DRAIN_TO;

@@ -79,7 +79,7 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// What every packet of the round waited.
+    /// Least queueing delay of the round.
     #[inline(always)]
     pub(super) fn queueing(&self) -> Micros {
         Micros(self.min_rtt.0.saturating_sub(self.base_rtt.0))

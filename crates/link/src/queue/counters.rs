@@ -13,14 +13,14 @@ pub struct QueueCounters {
     pub backlog: Bytes,
     /// RED's average length, which its thresholds are compared with; `None` for other disciplines.
     pub average: Option<Bytes>,
-    /// What the discipline counts for metrics that it alone has.
+    /// Counters for metrics that this discipline alone has.
     pub own: OwnCounters,
 }
 
 /// Metrics that a discipline can have of its own.
 const MOST_OWN: usize = 4;
 
-/// What a discipline counts since time zero for metrics that it alone has; nothing for most.
+/// Counters since time zero for metrics that one discipline alone has; most have none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnCounters {
     /// Up to when.
@@ -28,7 +28,7 @@ pub struct OwnCounters {
     counters: [Option<OwnCounter>; MOST_OWN],
 }
 
-/// What is counted for one metric, which the table of metrics has.
+/// Counter of one metric of the table of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnCounter {
     /// The metric's key.

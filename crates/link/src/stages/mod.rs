@@ -90,7 +90,7 @@ impl LinkConfig {
         self.jitter.up_to.is_zero()
     }
 
-    /// The same link in a cell with slots of this length.
+    /// This link in a cell with slots of this length.
     pub(crate) fn in_slots(self, slot: Span) -> Self {
         Self { harq: self.harq.map(|harq| Harq { slot, ..harq }), ..self }
     }

@@ -1,4 +1,4 @@
-//! What a service and its servers need for so many users: `cellcc-measure netassist`.
+//! Processors, memory and delays of a service and its servers by number of users: `cellcc-measure netassist`.
 //!
 //! On loopback: this process is the service, whose measurements a thread makes; each server is a process of its own that is
 //! subscribed to all users; with NATS a broker stands between them. Each user is measured every 50 ms, at its own time of the

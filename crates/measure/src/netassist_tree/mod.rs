@@ -1,4 +1,4 @@
-//! What NetAssist needs for ten million users, and how a region comes back after an outage: `cellcc-measure netassist-tree`.
+//! The needs of NetAssist for ten million users, and how a region comes back after an outage: `cellcc-measure netassist-tree`.
 //!
 //! Regions are trees of their own: a hub that servers connect to, sites with a leaf of it and a daemon each. No message leaves its
 //! region, so that two of them stand for all.

@@ -1,12 +1,12 @@
-//! What a user needs, as measured on two processors of an AMD EPYC.
+//! Needs of a user, measured on two processors of an AMD EPYC.
 
-/// Of one kind of process, by `cellcc-measure netassist` through a broker with 4,000 users and one server.
+/// Cost of one kind of process, by `cellcc-measure netassist` through a broker with 4,000 users and one server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProcessCost {
     /// Processor time for each record, in microseconds.
     pub(crate) us_per_record: f64,
     pub(crate) bytes_per_user: u64,
-    /// What the process has with three users, in MiB, by `cellcc-measure moving-users`.
+    /// Memory of the process with three users, in MiB, by `cellcc-measure moving-users`.
     pub(crate) program_mib: f64,
 }
 

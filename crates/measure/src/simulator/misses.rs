@@ -1,4 +1,4 @@
-//! How often a data packet misses the caches where many flows share a link, which instructions do not show.
+//! Cache misses of a data packet where many flows share a link, which instructions do not show.
 //!
 //! Cachegrind counts a run of one second and one of two, as callgrind does for a packet's [stages](super::stages): the difference,
 //! divided by the packets that left between. It knows no prefetching, so that a processor waits for fewer.

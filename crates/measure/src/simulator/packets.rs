@@ -14,7 +14,7 @@ pub(crate) fn scenario(driver: &SimDriver, scheme: &str, rtt: Span, duration: Sp
     scenario_on(driver, scheme, "rate=1Gbit/s", rtt, duration)
 }
 
-/// The same on another link.
+/// One flow of `scheme`, or the row [`LIMIT`], on `link` with a queue of 3200 packets.
 pub(crate) fn scenario_on(
     driver: &SimDriver,
     scheme: &str,

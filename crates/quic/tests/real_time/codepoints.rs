@@ -148,7 +148,6 @@ fn in_real_time(test: impl AsyncFn()) {
     needs_punctuality(|| runtime.block_on(test()));
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -66,7 +66,6 @@ async fn a_connection_without_the_scheme_is_not_served() {
     assert!(Congestion::named("cubic").unwrap().attach(&pair.server).is_none());
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -59,7 +59,7 @@ impl Column {
         (least * self.times(), most * self.times())
     }
 
-    /// How many of its unit one is.
+    /// Factor from the stored value to its unit.
     fn times(&self) -> f64 {
         if self.unit == "%" { 100.0 } else { 1.0 }
     }

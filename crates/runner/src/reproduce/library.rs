@@ -13,7 +13,7 @@ const RECORDINGS: &str = "claims/recordings.toml";
 const STATE: &str = "claims/state.tsv";
 const PAGE: &str = "docs/fidelity/claims.md";
 const README: &str = "README.md";
-/// What the scorecard of README stands between, and the reasons of a paper on its page.
+/// The marks around the scorecard in README, and around the reasons on the page of a paper.
 const SCORECARD: (&str, &str) = ("<!-- scorecard -->\n", "<!-- /scorecard -->");
 const REASONS: (&str, &str) = ("<!-- reasons -->\n", "<!-- /reasons -->");
 /// Far more than any of them has.
@@ -24,7 +24,7 @@ const MOST_BYTES: Bytes = Bytes::new(16_000_000);
 pub struct Library {
     /// The folder of the repository.
     pub(super) root: PathBuf,
-    /// What the papers say.
+    /// The claims of the papers.
     pub claims: Claims,
     /// The verdicts of before.
     pub state: State,

@@ -1,5 +1,5 @@
-//! What papers say, judged: claims, figures and tables of pages say what runs they need, the runs are one Plan, and what came out is
-//! judged. `cellcc reproduce` and Python's `reproduce` run it.
+//! Judges the claims of papers: claims, figures and tables of pages name the runs that they need, the runs are one Plan, and their
+//! Records are judged. `cellcc reproduce` and Python's `reproduce` run it.
 
 mod library;
 mod pages;
@@ -34,7 +34,7 @@ pub struct Wanted<'a> {
     pub claims: &'a [String],
     /// Pages whose tables are checked as well; an empty list: README and all of docs.
     pub pages: Option<&'a [PathBuf]>,
-    /// How much is run.
+    /// Scale of the runs.
     pub scale: Scale,
     /// Names the code.
     pub version: &'a str,
@@ -67,7 +67,7 @@ pub struct Judgement {
     pub is_left_out: bool,
 }
 
-/// What came out.
+/// The outcome of a reproduction.
 #[derive(Debug)]
 pub struct Reproduced<'a> {
     /// The claims, in the order of their files.
@@ -103,12 +103,12 @@ impl<'a> Reproduction<'a> {
         Ok(Self { library, scale: wanted.scale, claims, figures, mentioned, pages, sets })
     }
 
-    /// What is to be run.
+    /// The runs.
     pub fn plan(&self) -> &Plan {
         &self.sets.plan
     }
 
-    /// What runs it.
+    /// The driver of the runs.
     pub fn driver(&self) -> &dyn Driver {
         &self.sets.driver
     }
@@ -160,7 +160,7 @@ impl Judgement {
 }
 
 impl Reproduced<'_> {
-    /// How many claims have a verdict.
+    /// Number of claims with a verdict.
     pub fn judged_claims(&self) -> usize {
         self.judgements.iter().filter(|one| one.judged.verdict != Verdict::Untested).count()
     }
@@ -188,7 +188,7 @@ impl Reproduced<'_> {
     }
 }
 
-/// What goes wrong when verdicts are written down.
+/// Reasons why verdicts cannot be written down.
 #[derive(Debug, Error)]
 pub enum WriteError {
     /// A file cannot be read.

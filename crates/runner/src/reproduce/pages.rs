@@ -23,11 +23,11 @@ pub(super) struct Pages(Vec<(Page, Vec<(String, Cell)>)>);
 /// Pages that have been held against the runs.
 #[derive(Debug, Default)]
 pub struct CheckedPages {
-    /// How many numbers were checked.
+    /// Count of numbers that were checked.
     pub numbers: usize,
-    /// How many of them have drifted.
+    /// Count of those that have drifted.
     pub drifted: usize,
-    /// How many tables of results have no comment.
+    /// Count of tables of results without a comment.
     pub bare_tables: usize,
     /// Each number that has drifted and each table without a comment, with its place.
     pub problems: Vec<String>,

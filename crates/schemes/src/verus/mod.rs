@@ -27,7 +27,7 @@
 //! than the paper does: `preset=authors` follows the program, `paper` the paper, `robust` neither.
 //!
 //! # Differences from the paper
-//! Of `preset=paper`:
+//! With `preset=paper`:
 //! - *The curve is the program's penalised regression spline.* The paper says "interpolation", but the curve of its
 //!   Figure 5 passes next to its points, and a spline through points of a noisy link has no usable inverse.
 //!   `fit=interpolated` is the letter.
@@ -42,7 +42,7 @@
 //!   epochs: the authors' flows always have data, and the window would grow without bound and mean nothing.
 //! - alpha, the points' average and M have the program's values: the paper names none.
 //!
-//! Of `preset=authors`, from the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
+//! With `preset=authors`, from the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
 //! 5.0 ms and not 5 ms and the time it takes; a full socket buffer, which here does not exist, ends nothing.
 
 mod epoch;

@@ -1,4 +1,4 @@
-//! What each queue discipline does to flows that fill any queue, and each scheme to buffers of five sizes.
+//! Each queue discipline with flows that fill any queue, and each scheme in buffers of five sizes.
 
 use crate::common::compare;
 use cellcc_experiment::{CellSetup, Plan, PlanFile, Record};

@@ -101,7 +101,6 @@ async fn downloads_in_a_flood() {
     assert!(flood.await.unwrap() > Some(0));
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! What runs at a mobile edge: `cellcc assist serve`, the permissions for its broker, and the echo on a base station's host.
+//! Programs of a mobile edge: `cellcc assist serve`, the permissions for its broker, and the echo on a base station's host.
 
 use crate::exit::{Exit, print, tell};
 use crate::network::process::{runtime, signals};

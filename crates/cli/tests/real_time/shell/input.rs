@@ -71,7 +71,6 @@ fn a_full_disk_ends_the_log_with_an_error_that_names_it_and_the_command_goes_on(
     assert_eq!(at_once.status.code(), Some(1), "{}", stderr(&at_once));
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

@@ -14,7 +14,6 @@ fn round_trips(output: &Output) -> Vec<f64> {
     times.collect()
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 

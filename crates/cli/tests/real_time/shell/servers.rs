@@ -110,7 +110,6 @@ fn each_user_has_a_server_of_its_own_at_the_same_address_and_port() {
     assert_eq!(lines, expected, "{}", stderr(&output));
 }
 
-/// Tests that judge times: `tools/test` runs them one at a time.
 mod punctual {
     use super::*;
 
