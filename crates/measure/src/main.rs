@@ -51,7 +51,7 @@ const fn row(
     Measurement { name, arguments, about, run }
 }
 
-/// Whatever shows a rate or a time takes minutes, and wants nothing else to run.
+/// Those that show a rate or a time take minutes and need a machine without other work.
 const MEASUREMENTS: &[Measurement] = &[
     row("packets", "", "packets a second of the simulator", |_| simulator::packets::print().map(succeeded)),
     row("acks", "", "time of an acknowledgement, by scheme", |_| {
