@@ -14,7 +14,7 @@ help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
 		printf '  make %-15s %s\n' "$$target" "$$text"; done
 
-demo: ## Compare schemes on the embedded links; prints the path of the report
+demo: ## Compare schemes on the synthetic links; prints the path of the report
 	@tools/setup demo
 	$(run) cargo run $(locked) -p cellcc-cli --no-default-features -- compare
 
@@ -26,9 +26,10 @@ test-fast: ## Run the unit tests of the pure floors, in under 3 minutes
 	@tools/setup build
 	$(run) cargo test $(floors) --lib $(locked)
 
-lint: ## Check formatting, the budget of lines, compiler warnings, and the licences of what is linked
+lint: ## Check formatting, the budgets of lines and of unclear sentences, compiler warnings, and the licences of what is linked
 	@tools/setup lint
 	@tools/size --check
+	@tools/prose --check
 	$(run) cargo fmt --all --check
 	$(run) cargo clippy --workspace --all-targets --features cellcc-cli/kernel $(locked) -- -D warnings
 	$(run) cargo clippy -p cellcc-cli --all-targets $(locked) -- -D warnings
