@@ -6,7 +6,7 @@ use cellcc_experiment::{Driver, Plan, Record};
 use cellcc_report::{Report, ReportFile};
 use cellcc_runner::{
     Collected, Existing, Failure, Host, OutputFolder, RequestError, Results, Runner, RunnerError,
-    SeriesDetail, Shard, collect,
+    SeriesDetail, SeriesOf, Shard, collect,
 };
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
@@ -87,7 +87,7 @@ impl Ran {
             Self::InFolder { out, failures, interrupted } => (out, failures, interrupted),
         };
         let records = match interrupted {
-            true => Results::read_unfinished(out.path())?.records,
+            true => Results::read_unfinished(out.path(), SeriesOf::EveryRun)?.records,
             false => write_report(&out)?,
         };
         Ok(Collected { records, failures, interrupted })

@@ -4,7 +4,7 @@ use crate::exit::{ALL_OF_CELLCC, Exit, print, tell};
 use crate::terminal;
 use cellcc_experiment::Record;
 use cellcc_report::{Report, ReportFile, TableColumn, TableFormat, TableOptions};
-use cellcc_runner::{Failure, OutputFolder, Results};
+use cellcc_runner::{Failure, OutputFolder, Results, SeriesOf};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -54,7 +54,7 @@ pub(crate) fn results(
     args: &Shown,
 ) -> Result<(), Exit> {
     args.check()?;
-    let results = Results::read(folder.path())?;
+    let results = Results::read_with(folder.path(), SeriesOf::FirstSeeds)?;
     let report = report(&results, held_against)?;
     let Results { info, .. } = &results;
     // A share shows a part of every trace: its report would mislead.

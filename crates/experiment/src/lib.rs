@@ -30,6 +30,7 @@ mod recordings;
 mod run_id;
 mod scenario;
 mod schemes;
+mod shared;
 mod source;
 mod support;
 mod tcp_backend;
@@ -65,11 +66,12 @@ pub use plans::seeds::{Offset, Randomness};
 pub use plans::vary::{Variation, Vary, VaryError, varied};
 pub use record::{FlowRecord, KeptUp, RealTime, Record, SCHEMA_VERSION};
 pub use recordings::Recordings;
-pub use run_id::{RunId, RunIdError};
+pub use run_id::{RunId, RunIdError, file_of_run};
 pub use scenario::{
     BROWSER, CellSetup, DEFAULT_DRIVER, FlowSetup, Path, Reverse, Scenario, TRANSFER, row_name,
 };
 pub use schemes::registry;
+pub use shared::Shared;
 pub use source::{Pace, Source};
 pub use support::{NOQ, Support};
 pub use tcp_backend::{TcpBackend, TcpRun};

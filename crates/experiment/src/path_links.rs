@@ -35,7 +35,7 @@ impl PathLinks {
                     .into(),
             ));
         }
-        let Path { reordered, reordered_by, grain, reverse, .. } = &scenario.path;
+        let Path { reordered, reordered_by, grain, reverse, .. } = &*scenario.path;
         if scenario.cell.is_some() && !grain.is_zero() {
             return Err(ResolveError(format!(
                 "path.grain = \"{grain}\" is of Mahimahi's links, and a cell has slots of its own: leave one of the two out"

@@ -18,6 +18,20 @@ pub struct RunId(u64);
 #[error("`{0}` is not the id of a run; an id is 16 hexadecimal digits, `0` to `9` and `a` to `f`")]
 pub struct RunIdError(String);
 
+/// A folder of more runs than this has their files in folders: programs that list ten thousand files stop for seconds.
+const MOST_IN_ONE_FOLDER: usize = 1_000;
+
+/// The file of the run `id`, in `series` or `curves`, of a folder of so many runs: `00f3a19b02c4d5e6.csv`, or where there are many,
+/// `00/00f3a19b02c4d5e6.csv`, by the first two digits.
+pub fn file_of_run(id: impl fmt::Display, runs: usize) -> String {
+    let name = format!("{id}.csv");
+    if runs <= MOST_IN_ONE_FOLDER {
+        return name;
+    }
+    let folder: String = name.chars().take(2).collect();
+    format!("{folder}/{name}")
+}
+
 impl RunId {
     /// The id of a resolved Scenario that is run by the code of this version.
     pub fn of(scenario: &Scenario, version: &str) -> Self {

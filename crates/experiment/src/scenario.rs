@@ -1,6 +1,6 @@
 //! One run, fully resolved: a link, flows with their schemes, times, a seed.
 
-use crate::{Endpoint, Offset, ResolveError, Source};
+use crate::{Endpoint, Offset, ResolveError, Shared, Source};
 use cellcc_assist::NetAssist;
 use cellcc_link::{Access, BurstLoss, Harq, Policer, Queue, ShareOverTime};
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
@@ -38,13 +38,13 @@ pub struct Scenario {
     pub warm_up: Span,
     /// The path between sender and receiver.
     #[serde(default)]
-    pub path: Path,
+    pub path: Shared<Path>,
     /// What sender and receiver do below the congestion control.
     #[serde(default)]
-    pub endpoint: Endpoint,
+    pub endpoint: Shared<Endpoint>,
     /// What the network tells schemes that ask for it.
     #[serde(default, skip_serializing_if = "NetAssist::is_default")]
-    pub netassist: NetAssist,
+    pub netassist: Shared<NetAssist>,
     /// Several users behind one base station; none: one queue for all flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<CellSetup>,
@@ -213,6 +213,13 @@ impl Scenario {
                 self.scheme
             ))),
         }
+    }
+
+    /// Takes the memory of `other` for what both have alike: neighbours in a plan differ in little.
+    pub fn share(&mut self, other: &Self) {
+        self.path.share(&other.path);
+        self.endpoint.share(&other.endpoint);
+        self.netassist.share(&other.netassist);
     }
 
     /// From here on the run is measured.

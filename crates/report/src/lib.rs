@@ -136,6 +136,8 @@ pub struct RunsOptions {
     pub columns: Vec<TableColumn>,
     /// No more runs than these.
     pub count: Option<usize>,
+    /// Runs of the plan, with those that failed: their number says where in its folder a file of a run is.
+    pub planned: usize,
 }
 
 /// Columns of text that a table may take where nobody knows how wide it may be.

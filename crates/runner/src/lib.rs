@@ -7,8 +7,8 @@
 //! | file in the output folder | what |
 //! |---|---|
 //! | `runs.jsonl` | the Records, one a line with its hash, in plan order; appears when all runs are done |
-//! | `series/ID.csv` | the time series of the run with that id |
-//! | `curves/ID.csv` | its curves, where a scheme showed some |
+//! | `series/ID.csv` | the time series of the run with that id; of more than a thousand runs, `series/ID[..2]/ID.csv` |
+//! | `curves/ID.csv` | its curves, where a scheme showed some, likewise |
 //! | `scenario.toml` | what was asked for: enough to run it again, or on |
 //! | `run-info.json` | everything that depends on the machine and the hour, and the plan: [`RunInfo`] |
 //! | `finished.jsonl` | while running or interrupted: the Records so far, in the order in which they finished |
@@ -40,7 +40,7 @@ pub use drivers::Drivers;
 pub use error::{RunnerError, with_causes};
 pub use files::info::{Failure, Host, Part, RunInfo, State, plan_sha256};
 pub use files::output::OutputFolder;
-pub use files::results::Results;
+pub use files::results::{Results, SeriesOf};
 pub use merge::{Merged, merge};
 pub use pool::Progress;
 pub use request::{Request, RequestError};

@@ -5,7 +5,7 @@ use crate::files::folder::{self, Folder};
 use crate::files::info::{Failure, Part, RunInfo, State, plan_sha256};
 use crate::files::inspection::inspect;
 use crate::files::journal::{self, Place};
-use crate::files::seal::{Files, Head};
+use crate::files::seal::{self, Files};
 use crate::{Existing, OutputFolder, RunnerError};
 use cellcc_experiment::RunId;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ struct Share {
     folder: Folder,
     info: RunInfo,
     part: Part,
-    runs: Vec<(Head, Place)>,
+    runs: Vec<(RunId, Place)>,
 }
 
 /// Joins the folders `shards` into `out`. The shares may be of another build than this one, but all of the same.
@@ -59,13 +59,10 @@ fn joined(shards: &[PathBuf], out: &Path, existing: Existing) -> Result<Merged, 
     let mut places: BTreeMap<RunId, (PathBuf, Place)> = BTreeMap::new();
     for share in &shares {
         failures.extend(share.info.failures.iter().map(|failure| (failure.id, failure)));
-        for (head, place) in &share.runs {
-            let files = Files::read(&share.folder, head);
-            let files = files.map_err(|file| file.error(&share.folder, share.info.shard))?;
-            out.write_series(head.id, &files.series)?;
-            out.write_curves(head.id, files.curves.as_deref())?;
-            places.insert(head.id, (share.folder.runs(), *place));
-        }
+        share.each_files(|id, files| {
+            out.write_files(id, plan.len(), &files.series, files.curves.as_deref())
+        })?;
+        places.extend(share.runs.iter().map(|(id, place)| (*id, (share.folder.runs(), *place))));
     }
     let in_order = plan.iter().filter_map(|id| places.get(id));
     journal::copy(&out.folder().runs(), in_order.map(|(path, place)| (path.as_path(), *place)))?;
@@ -105,6 +102,29 @@ impl Share {
         }
         let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
         Ok(Self { folder, info, part, runs })
+    }
+
+    /// Has `take` have the files of each run.
+    fn each_files(
+        &self,
+        mut take: impl FnMut(RunId, Files) -> Result<(), RunnerError>,
+    ) -> Result<(), RunnerError> {
+        let (folder, path) = (&self.folder, self.folder.runs());
+        let unreadable = |source| RunnerError::Read { path: path.clone(), source };
+        let mut lines = folder::open(&path).map_err(unreadable)?;
+        for (id, place) in &self.runs {
+            let line = journal::read(&mut lines, *place).map_err(unreadable)?;
+            let head = seal::check(&line).map_err(|damage| {
+                RunnerError::damaged(
+                    path.clone(),
+                    format!("the line of {id} {damage}"),
+                    folder,
+                    self.info.shard,
+                )
+            })?;
+            take(*id, Files::read(folder, &head).map_err(|file| file.error(folder, self.info.shard))?)?;
+        }
+        Ok(())
     }
 
     fn index(&self) -> usize {

@@ -23,14 +23,14 @@ pub(crate) fn gather(
     let planned: BTreeSet<RunId> = runs.iter().map(|run| run.id).collect();
     let (mut kept, mut foreign, mut problems) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
     for source in [folder.finished(), folder.runs()] {
-        for Line { number, place, head } in journal::lines(&source)? {
+        journal::each_line(&source, |Line { number, place, head }| {
             let head = match head {
                 Ok(head) if head.schema == SCHEMA_VERSION && head.version == version => head,
                 Ok(head) => return Err(other_build(folder, &head.version, version)),
                 Err(Damage::NoHash(theirs)) => return Err(other_build(folder, &theirs, version)),
                 Err(damage) => {
                     problems.push(at(&source, &format!("line {number} {damage}")));
-                    continue;
+                    return Ok(());
                 }
             };
             if !planned.contains(&head.id) {
@@ -41,7 +41,8 @@ pub(crate) fn gather(
                     Err(file) => problems.push(at(&file.path, &format!("it {}", file.damage))),
                 }
             }
-        }
+            Ok(())
+        })?;
     }
     if !foreign.is_empty() {
         return Err(RunnerError::OtherPlan { folder: folder.path().into(), count: foreign.len() });

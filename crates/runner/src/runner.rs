@@ -83,7 +83,8 @@ impl Runner {
         let (journal, done) = self.prepare(&runs, &info, progress).map_err(RunnerError::at_start)?;
         progress.begin(runs.len(), done.len());
 
-        let kept = InFolder { out: &self.out, done: Mutex::new(Done { journal, places: done }) };
+        let done = Mutex::new(Done { journal, places: done });
+        let kept = InFolder { out: &self.out, runs: runs.len(), done };
         let pool = Pool {
             runs: &runs,
             version: &plan.version,
@@ -190,6 +191,8 @@ pub fn check_plan(plan: &Plan) -> Result<(), RunnerError> {
 /// Keeps finished runs in the output folder.
 struct InFolder<'a> {
     out: &'a OutputFolder,
+    /// As many as the plan, or the share of it, has.
+    runs: usize,
     done: Mutex<Done>,
 }
 
@@ -209,8 +212,7 @@ impl Keep for InFolder<'_> {
         let series = record.series.to_csv();
         let curves = (!record.curves.is_empty()).then(|| Curve::to_csv(&record.curves));
         let curves = curves.as_ref().map(String::as_bytes);
-        self.out.write_series(run.id, series.as_bytes())?;
-        self.out.write_curves(run.id, curves)?;
+        self.out.write_files(run.id, self.runs, series.as_bytes(), curves)?;
         let line = seal::seal(&record, series.as_bytes(), curves);
         drop(record);
         let mut done = lock(&self.done);

@@ -13,8 +13,11 @@ pub struct Tally {
     pub failed: usize,
     /// The share of each run under way that is done, by its label.
     under_way: BTreeMap<String, f64>,
-    /// Expected cost of each remaining run by its label, in any unit, and the cost of those that have ended.
+    /// Expected cost of each run that has not ended by its label, in any unit; the number and the cost of all that were to come, and
+    /// the cost of those that have ended.
     expected: BTreeMap<String, f64>,
+    to_come: usize,
+    all_of_expected: f64,
     ended_of_expected: f64,
 }
 
@@ -27,6 +30,7 @@ impl Tally {
     /// Expected cost of the remaining runs, by label.
     pub fn expects(&mut self, expected: impl Iterator<Item = (String, f64)>) {
         self.expected = expected.collect();
+        (self.to_come, self.all_of_expected) = (self.expected.len(), self.expected.values().sum());
     }
 
     /// A run under way has done this share of its time. One run on a fast link may take hours.
@@ -41,20 +45,20 @@ impl Tally {
     /// A run has ended.
     pub fn ended(&mut self, label: &str, failed: bool) {
         self.under_way.remove(label);
-        self.ended_of_expected += self.expected.get(label).unwrap_or(&0.0);
+        self.ended_of_expected += self.expected.remove(label).unwrap_or(0.0);
         self.ended += 1;
         self.failed += usize::from(failed);
     }
 
     /// The share of all runs that is done, each with the weight of what it takes: those that were there before have the mean.
     pub fn share(&self) -> f64 {
-        let all: f64 = self.expected.values().sum();
+        let all = self.all_of_expected;
         if all <= 0.0 {
             return self.done() / self.runs.max(1) as f64;
         }
         let weight = |(label, share): (&String, &f64)| share * self.expected.get(label).unwrap_or(&0.0);
         let done = self.ended_of_expected + self.under_way.iter().map(weight).sum::<f64>();
-        let to_come = self.expected.len() as f64 / self.runs.max(1) as f64;
+        let to_come = self.to_come as f64 / self.runs.max(1) as f64;
         1.0 - to_come * (1.0 - done / all)
     }
 

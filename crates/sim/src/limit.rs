@@ -194,10 +194,10 @@ mod tests {
             trace_offset: Span::ZERO,
             duration,
             warm_up: Span::ZERO,
-            path: Path::default(),
-            endpoint: Endpoint::default(),
+            path: Path::default().into(),
+            endpoint: Endpoint::default().into(),
             cell: None,
-            netassist: NetAssist::default(),
+            netassist: NetAssist::default().into(),
             flows: Vec::new(),
         };
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);

@@ -157,9 +157,9 @@ impl Outcome {
             trace_offset: Span::ZERO,
             duration: self.sent.active,
             warm_up: Span::ZERO,
-            path: Path { rtt: Span::ZERO, ..Path::default() },
-            endpoint: Endpoint { series_bin: self.request.interval, ..Endpoint::default() },
-            netassist: NetAssist::default(),
+            path: Path { rtt: Span::ZERO, ..Path::default() }.into(),
+            endpoint: Endpoint { series_bin: self.request.interval, ..Endpoint::default() }.into(),
+            netassist: NetAssist::default().into(),
             cell: None,
             flows: vec![flow; count],
         }

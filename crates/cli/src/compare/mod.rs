@@ -105,6 +105,8 @@ pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
     let bar = Bar::new(execution.shown.quiet);
     let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
+    // What comes now needs as much memory again.
+    drop((plan, bar));
     conclude(&outcome?, &runner.out, execution)?;
     events.conclude()
 }

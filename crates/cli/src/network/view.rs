@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use cellcc_http_port::{Bounds, Port, answer};
 use cellcc_report::{Report, ReportFile};
-use cellcc_runner::{Results, RunInfo, RunnerError, State as Progress, with_causes};
+use cellcc_runner::{Results, RunInfo, RunnerError, SeriesOf, State as Progress, with_causes};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -114,8 +114,8 @@ struct Shown {
 impl Shown {
     fn read(folder: &Path) -> Result<Self, RunnerError> {
         let begun = Instant::now();
-        let Results { info, records } = match Results::read(folder) {
-            Err(RunnerError::Unfinished { .. }) => Results::read_unfinished(folder)?,
+        let Results { info, records } = match Results::read_with(folder, SeriesOf::FirstSeeds) {
+            Err(RunnerError::Unfinished { .. }) => Results::read_unfinished(folder, SeriesOf::FirstSeeds)?,
             other => other?,
         };
         let words = words(&info, records.len());

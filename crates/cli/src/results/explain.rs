@@ -7,7 +7,7 @@ use cellcc_report::{
     AgainstLine, DelayAgainst, ExplainError, Explanation, Figure, FrontierFigure, LinkDelay, LinkPart, NONE,
     SchemeDelay, TableFormat, least_delays,
 };
-use cellcc_runner::{Results, traces, with_causes};
+use cellcc_runner::{Results, SeriesOf, traces, with_causes};
 use cellcc_units::Span;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn of_links(args: &Args, given: &[String]) -> Result<(), Exit> {
 }
 
 fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
-    let Results { info, records } = Results::read(folder)?;
+    let Results { info, records } = Results::read_with(folder, SeriesOf::NoRun)?;
     let explanation = Explanation::new(&records, &TraceCache::default())
         .map_err(|error| Exit::input(format!("{}: {}", folder.display(), with_causes(&error))))?;
     // The least delay takes the longest to find, and what is held against a line alone does not need it.

@@ -84,11 +84,16 @@ pub(crate) struct Runs {
 const FOR_PEOPLE: usize = 20;
 
 pub(crate) fn runs(args: &Runs) -> Result<(), Exit> {
-    let Results { records, .. } = Results::read(&args.folder)?;
+    let Results { info, records } = Results::read(&args.folder)?;
     let few = match args.format {
         TableFormat::Table | TableFormat::Markdown => Some(FOR_PEOPLE),
         TableFormat::Json | TableFormat::Csv => None,
     };
-    let options = RunsOptions { worst: args.worst, columns: args.columns.clone(), count: args.count.or(few) };
+    let options = RunsOptions {
+        worst: args.worst,
+        columns: args.columns.clone(),
+        count: args.count.or(few),
+        planned: info.plan.len(),
+    };
     print(&runs_table(&records, args.format, terminal::width(), &options))
 }

@@ -2,7 +2,7 @@
 
 use crate::exit::{ALL_OF_CELLCC, Exit, tell, write_file};
 use cellcc_report::{Length, Named, Paper, Plot, ReportError, TableColumn};
-use cellcc_runner::Results;
+use cellcc_runner::{Results, SeriesOf};
 use cellcc_units::{Bytes, input};
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         },
         font: font.transpose()?,
     };
-    let Results { info, records } = Results::read(&args.folder)?;
+    let Results { info, records } = Results::read_with(&args.folder, SeriesOf::NoRun)?;
     let figure = plot.figure(&info.title, &records).map_err(Exit::input)?;
     let content = plot.file(&figure, &kind).map_err(|error| match (&error, &args.font) {
         (ReportError::Font, Some(font)) => named(font, &error),

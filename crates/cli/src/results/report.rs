@@ -4,9 +4,9 @@ use crate::exit::{Exit, tell};
 use crate::grid;
 use crate::present::{self, HeldAgainst};
 use cellcc_report::TableFormat;
-use cellcc_runner::{Existing, OutputFolder, Results, RunnerError};
+use cellcc_runner::{Existing, OutputFolder, Results, RunnerError, SeriesOf};
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Report {
@@ -27,7 +27,8 @@ pub(crate) struct Report {
 }
 
 pub(crate) fn report(args: &Report) -> Result<(), Exit> {
-    let others = args.against.as_deref().map(Results::read).transpose()?;
+    let scalars = |folder: &Path| Results::read_with(folder, SeriesOf::NoRun);
+    let others = args.against.as_deref().map(scalars).transpose()?;
     let name = args.against.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let held_against = match (&others, &args.baseline) {
         (Some(others), _) => HeldAgainst::Results(&others.records, &name),
@@ -40,7 +41,7 @@ pub(crate) fn report(args: &Report) -> Result<(), Exit> {
         Err(error) => return Err(error.into()),
     };
     // An archive, or somebody else's folder: what it holds can be read all the same.
-    present::table(&Results::read(&args.folder)?, args.format, held_against, &args.shown)?;
+    present::table(&scalars(&args.folder)?, args.format, held_against, &args.shown)?;
     let alone =
         format!("the table alone, no figures and no report: cannot write to {}: {why}", path.display());
     match why.kind() {

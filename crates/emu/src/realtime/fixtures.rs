@@ -32,9 +32,9 @@ pub(crate) fn scenario(driver: &str, flow: &FlowSetup) -> Scenario {
         trace_offset: Span::ZERO,
         duration: Span::from_secs(10),
         warm_up: Span::ZERO,
-        path: Path::default(),
-        endpoint: Endpoint::default(),
-        netassist: NetAssist::default(),
+        path: Path::default().into(),
+        endpoint: Endpoint::default().into(),
+        netassist: NetAssist::default().into(),
         cell: None,
         flows: vec![flow.clone()],
     }

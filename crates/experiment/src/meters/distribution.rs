@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use cellcc_units::Span;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A distribution of time spans in microseconds, each within 0.1 % (three significant digits) or 1 us, whichever is
 /// more; the mean is exact. Values above one hour count as one hour.
@@ -65,26 +66,29 @@ impl Distribution {
 
     /// The average of several cumulative distributions, each with the same weight however many values it has: levels in ms
     /// and the shares of values up to them, `most` steps of even probability. Distributions without values do not count.
-    pub fn mean_cumulative(all: &[Self], most: usize) -> Vec<(f64, f64)> {
-        let levels: Vec<_> = all.iter().map(Self::levels).collect();
-        let counted: Vec<_> = levels.iter().filter(|one| one.total() > 0).collect();
-        let mut weights: Vec<(u64, f64)> = Vec::new();
-        for one in &counted {
-            let whole = one.total() as f64 * counted.len() as f64;
-            weights.extend(one.iter().map(|(micros, count)| (micros, count as f64 / whole)));
+    pub fn mean_cumulative(all: impl Iterator<Item = Self>, most: usize) -> Vec<(f64, f64)> {
+        let mut weights: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut counted = 0.0;
+        for one in all {
+            let levels = one.levels();
+            let whole = levels.total() as f64;
+            levels
+                .iter()
+                .for_each(|(micros, count)| *weights.entry(micros).or_default() += count as f64 / whole);
+            counted += if whole > 0.0 { 1.0 } else { 0.0 };
         }
-        weights.sort_unstable_by_key(|(micros, _)| *micros);
-        let Some(&(first, _)) = weights.first() else { return Vec::new() };
+        let Some((&first, _)) = weights.first_key_value() else { return Vec::new() };
         // Sums of many parts miss a whole number by this much.
         const NOISE: f64 = 1e-9;
-        let (mut level, mut share, mut next) = (first, 0.0, 0);
+        let (mut level, mut share, mut weights) = (first, 0.0, weights.into_iter());
         (0..=most)
             .map(|step| {
                 let wanted = step as f64 / most as f64;
-                while share < wanted - NOISE && next < weights.len() {
-                    share += weights[next].1;
-                    level = weights[next].0;
-                    next += 1;
+                while share < wanted - NOISE
+                    && let Some((next, weight)) = weights.next()
+                {
+                    share += weight / counted;
+                    level = next;
                 }
                 (level as f64 / 1e3, wanted)
             })
@@ -171,11 +175,11 @@ mod tests {
         let mut pooled = fast.clone();
         pooled.merge(&slow);
         let at = |points: &[(f64, f64)], percent: usize| points[percent].0.round();
-        let mean = Distribution::mean_cumulative(&[fast.clone(), slow, of([])], 100);
+        let mean = Distribution::mean_cumulative([fast.clone(), slow, of([])].into_iter(), 100);
         assert_eq!((at(&mean, 50), at(&mean, 51), at(&mean, 95)), (10.0, 1_000.0, 1_000.0));
-        assert_eq!(at(&Distribution::mean_cumulative(&[pooled], 100), 95), 10.0);
-        assert_eq!(Distribution::mean_cumulative(&[fast], 10).len(), 11);
-        assert!(Distribution::mean_cumulative(&[], 10).is_empty());
+        assert_eq!(at(&Distribution::mean_cumulative([pooled].into_iter(), 100), 95), 10.0);
+        assert_eq!(Distribution::mean_cumulative([fast].into_iter(), 10).len(), 11);
+        assert!(Distribution::mean_cumulative(std::iter::empty(), 10).is_empty());
     }
 
     #[test]

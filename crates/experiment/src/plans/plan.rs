@@ -4,7 +4,7 @@ use super::harm::{self, HEAD_START};
 use super::limit::limit_of;
 use crate::{
     BraceError, DEFAULT_DRIVER, Driver, FlowSetup, Mix, MixError, PlanFile, ResolveError, RunId, Scenario,
-    Variation, VaryError, expand_braces,
+    Shared, Variation, VaryError, expand_braces,
 };
 use cellcc_units::Span;
 use thiserror::Error;
@@ -93,12 +93,15 @@ impl Plan {
                 runs.extend(grid(trace, variation, &mixes)?);
             }
         }
-        let runs = runs.into_iter().map(|mut scenario| {
+        let mut planned: Vec<PlannedRun> = Vec::with_capacity(runs.len());
+        for mut scenario in runs {
             driver.resolve(&mut scenario)?;
-            Ok(PlannedRun { id: RunId::of(&scenario, version), scenario })
-        });
-        let runs = runs.collect::<Result<_, PlanError>>()?;
-        Ok(Self { title: file.title.clone(), baseline, version: version.into(), runs })
+            if let Some(last) = planned.last() {
+                scenario.share(&last.scenario);
+            }
+            planned.push(PlannedRun { id: RunId::of(&scenario, version), scenario });
+        }
+        Ok(Self { title: file.title.clone(), baseline, version: version.into(), runs: planned })
     }
 }
 
@@ -124,6 +127,8 @@ pub fn same_scheme(one: &str, other: &str) -> bool {
 fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Result<Vec<Scenario>, MixError> {
     let background =
         if file.background.is_empty() { Vec::new() } else { Mix::parse(&file.background)?.flows };
+    let (path, endpoint) = (Shared::from(file.path.clone()), Shared::from(file.endpoint.clone()));
+    let netassist = Shared::from(file.netassist.clone());
     let scenario = |scheme: &str, driver: &str, seed, flows| Scenario {
         scheme: scheme.into(),
         variation: text.clone(),
@@ -136,9 +141,9 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         duration: file.duration,
         // Harm is of the seconds in which both flows run.
         warm_up: if file.harm.is_empty() { file.warm_up } else { file.warm_up.max(HEAD_START) },
-        path: file.path.clone(),
-        endpoint: file.endpoint.clone(),
-        netassist: file.netassist.clone(),
+        path: path.clone(),
+        endpoint: endpoint.clone(),
+        netassist: netassist.clone(),
         cell: file.cell.clone(),
         flows,
     };
@@ -212,6 +217,8 @@ mod tests {
         assert_eq!(plan.runs.len(), 2 * (1 + 2 * 3));
         assert_eq!(plan.runs[0].label(), "limit on 3g, seed 1");
         assert_eq!(plan.runs[6].label(), "reminis on 3g, seed 3");
+        let is_shared = |run: &PlannedRun| std::ptr::eq(&*run.scenario.path, &*plan.runs[0].scenario.path);
+        assert!(plan.runs.iter().all(is_shared), "one path in memory");
     }
 
     #[test]

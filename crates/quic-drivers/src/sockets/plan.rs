@@ -36,7 +36,7 @@ impl Plan {
             clock,
             stop: setup.stop.unwrap_or(end).min(end),
             setup,
-            endpoint: scenario.endpoint.clone(),
+            endpoint: Endpoint::clone(&scenario.endpoint),
             bins: scenario.series_bins(),
             until,
             end,

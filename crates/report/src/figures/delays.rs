@@ -24,9 +24,8 @@ pub(crate) fn cumulative(
 ) -> Option<Figure> {
     let traces = comparison.traces_in(&view);
     let mark = |(key, &row)| {
-        let by_trace: Vec<Distribution> =
-            traces.iter().map(|&trace| pooled(comparison.runs(row, trace), of)).collect();
-        let curve: Vec<(f64, f64)> = Distribution::mean_cumulative(&by_trace, steps)
+        let by_trace = traces.iter().map(|&trace| pooled(comparison.runs(row, trace), of));
+        let curve: Vec<(f64, f64)> = Distribution::mean_cumulative(by_trace, steps)
             .iter()
             .map(|(ms, share)| (ms.max(LEAST_DELAY_MS), *share))
             .collect();

@@ -7,7 +7,7 @@ use crate::tables::number::NONE;
 use crate::tables::text_table::{Style, drawn};
 use crate::tables::{rows, wrap};
 use crate::{RunsOptions, TableFormat};
-use cellcc_experiment::Record;
+use cellcc_experiment::{Record, file_of_run};
 
 /// The runs of schemes, in the order asked for.
 pub(crate) fn runs(records: &[Record], format: TableFormat, width: usize, options: &RunsOptions) -> String {
@@ -55,7 +55,7 @@ fn grid(runs: &[&Record], comparison: &Comparison, options: &RunsOptions) -> Gri
         let trace = comparison.trace_name(run).to_owned();
         let seed = has_seeds.then(|| scenario.seed.to_string());
         let of = std::iter::once(name).chain(values(&scenario.variation, &keys)).chain([trace]).chain(seed);
-        let file = format!("series/{}.csv", run.id);
+        let file = format!("series/{}", file_of_run(&run.id, options.planned));
         let series = if run.series.columns.is_empty() { NONE.into() } else { file };
         let cells = columns.iter().map(|column| Cell::plain(column.value(run)));
         GridRow { of: of.collect(), is_limit: false, cells: cells.chain([Cell::text(series)]).collect() }

@@ -30,6 +30,14 @@ fn the_worst_run_comes_first_with_the_file_of_its_series_and_the_limit_is_none()
     let rows: Vec<&str> = table.lines().skip(4).collect();
     assert!(rows[0].contains(NONE) && rows[0].contains(&format!("series/{}.csv", records[6].id)), "{table}");
     assert!(rows[1].contains("900000") && rows[1].contains(&records[5].id), "{table}");
+    let of_many = runs_table(
+        &records,
+        TableFormat::Table,
+        DEFAULT_WIDTH,
+        &RunsOptions { planned: 1_001, ..options.clone() },
+    );
+    let id = &records[6].id;
+    assert!(of_many.contains(&format!("series/{}/{id}.csv", &id[..2])), "{of_many}");
     assert!(table.contains("4 of 9 runs") && !table.contains("limit"), "{table}");
     let csv = runs_table(&records, TableFormat::Csv, DEFAULT_WIDTH, &options);
     let ids: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(5).unwrap()).collect();

@@ -1,6 +1,6 @@
 //! The names of the files in an output folder.
 
-use cellcc_experiment::RunId;
+use cellcc_experiment::{RunId, file_of_run};
 use cellcc_units::{Bytes, input};
 use std::fs::File;
 use std::io;
@@ -66,7 +66,7 @@ impl Folder {
     }
 
     pub(crate) fn series(&self, id: RunId) -> PathBuf {
-        self.series_folder().join(format!("{id}.csv"))
+        found(&self.series_folder(), id)
     }
 
     pub(crate) fn curves_folder(&self) -> PathBuf {
@@ -74,8 +74,15 @@ impl Folder {
     }
 
     pub(crate) fn curves(&self, id: RunId) -> PathBuf {
-        self.curves_folder().join(format!("{id}.csv"))
+        found(&self.curves_folder(), id)
     }
+}
+
+/// Where a file of a run is: in folders by digits, or among all others, as builds wrote it before there were those.
+fn found(folder: &Path, id: RunId) -> PathBuf {
+    let [together, apart] = [0, usize::MAX].map(|runs| folder.join(file_of_run(id, runs)));
+    let is_apart = apart.exists() || !together.exists() && apart.parent().is_some_and(Path::is_dir);
+    if is_apart { apart } else { together }
 }
 
 /// Refuses a symbolic link: what is written through it would land where nobody expects it.

@@ -1,7 +1,7 @@
 //! Whether a finished folder holds what its plan says, unchanged since it was written.
 
 use crate::files::folder::Folder;
-use crate::files::journal::{self, Line, Place};
+use crate::files::journal::{self, Place};
 use crate::files::seal::Head;
 use crate::{RunInfo, RunnerError};
 use cellcc_experiment::{RunId, SCHEMA_VERSION};
@@ -14,7 +14,7 @@ const MOST_LISTED: usize = 5;
 #[derive(Debug)]
 pub(crate) struct Inspection {
     /// The lines of the plan, each run once.
-    pub(crate) runs: Vec<(Head, Place)>,
+    pub(crate) runs: Vec<(RunId, Place)>,
     /// The lines that are not as they were written.
     pub(crate) damaged: Vec<String>,
     /// What is doubled, foreign, missing or in the wrong order.
@@ -28,23 +28,23 @@ pub(crate) fn inspect(folder: &Folder, info: &RunInfo) -> Result<Inspection, Run
     let known: BTreeSet<RunId> = expected.iter().copied().collect();
     let mut seen: BTreeMap<RunId, usize> = BTreeMap::new();
     let (mut runs, mut damaged, mut against_plan) = (Vec::new(), Vec::new(), Vec::new());
-    for Line { number, place, head } in journal::lines(&folder.runs())? {
-        let head = match head {
-            Ok(head) => head,
-            Err(damage) => {
-                damaged.push(format!("line {number} {damage}"));
-                continue;
+    journal::each_line(&folder.runs(), |line| {
+        let number = line.number;
+        match line.head {
+            Err(damage) => damaged.push(format!("line {number} {damage}")),
+            Ok(head) => {
+                if let Some(problem) = unfitting(&head, info, &known) {
+                    against_plan.push(format!("line {number} {problem}"));
+                } else if let Some(first) = seen.get(&head.id) {
+                    against_plan.push(format!("line {number} repeats the run of line {first}"));
+                } else {
+                    seen.insert(head.id, number);
+                    runs.push((head.id, line.place));
+                }
             }
-        };
-        if let Some(problem) = unfitting(&head, info, &known) {
-            against_plan.push(format!("line {number} {problem}"));
-        } else if let Some(first) = seen.get(&head.id) {
-            against_plan.push(format!("line {number} repeats the run of line {first}"));
-        } else {
-            seen.insert(head.id, number);
-            runs.push((head, place));
         }
-    }
+        Ok(())
+    })?;
     let missing: Vec<RunId> = expected.iter().copied().filter(|id| !seen.contains_key(id)).collect();
     if !missing.is_empty() {
         let ids: Vec<String> = missing.iter().take(MOST_LISTED).map(RunId::to_string).collect();
@@ -53,7 +53,7 @@ pub(crate) fn inspect(folder: &Folder, info: &RunInfo) -> Result<Inspection, Run
         against_plan.push(format!("missing: {count} of {of} runs ({}{more})", ids.join(", ")));
     }
     let is_whole = damaged.is_empty() && against_plan.is_empty();
-    if is_whole && !runs.iter().map(|(head, _)| &head.id).eq(&expected) {
+    if is_whole && !runs.iter().map(|(id, _)| id).eq(&expected) {
         against_plan.push("its lines are not in the order of the plan".into());
     }
     Ok(Inspection { runs, damaged, against_plan })
@@ -75,7 +75,7 @@ fn unfitting(head: &Head, info: &RunInfo, known: &BTreeSet<RunId>) -> Option<Str
 
 impl Inspection {
     /// The runs, if nothing is wrong.
-    pub(crate) fn whole(self, folder: &Folder, info: &RunInfo) -> Result<Vec<(Head, Place)>, RunnerError> {
+    pub(crate) fn whole(self, folder: &Folder, info: &RunInfo) -> Result<Vec<(RunId, Place)>, RunnerError> {
         let problems = [self.damaged, self.against_plan].concat();
         if problems.is_empty() {
             return Ok(self.runs);

@@ -30,29 +30,32 @@ pub(crate) struct Place {
     length: u64,
 }
 
-/// Checks every line of `path`. A file that is not there has no lines.
-pub(crate) fn lines(path: &Path) -> Result<Vec<Line>, RunnerError> {
+/// Checks every line of `path`, one after the other, and has `see` take it. A file that is not there has no lines.
+pub(crate) fn each_line(
+    path: &Path,
+    mut see: impl FnMut(Line) -> Result<(), RunnerError>,
+) -> Result<(), RunnerError> {
     let unreadable = |source| RunnerError::Read { path: path.into(), source };
     let mut reader = match folder::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         other => BufReader::new(other.map_err(unreadable)?),
     };
-    let (mut lines, mut bytes, mut start) = (Vec::new(), Vec::new(), 0);
-    loop {
+    let (mut bytes, mut start) = (Vec::new(), 0);
+    for number in 1.. {
         bytes.clear();
         let mut line = reader.by_ref().take(MAX_LINE_BYTES);
         let length = line.read_until(b'\n', &mut bytes).map_err(unreadable)? as u64;
         if length == 0 {
-            return Ok(lines);
+            break;
         }
         if length == MAX_LINE_BYTES {
             let problem = format!("the line has {} MiB or more", MAX_LINE_BYTES >> 20);
-            return Err(RunnerError::Malformed { path: path.into(), line: lines.len() + 1, problem });
+            return Err(RunnerError::Malformed { path: path.into(), line: number, problem });
         }
-        let (number, place) = (lines.len() + 1, Place { start, length });
-        lines.push(Line { number, place, head: seal::check(&bytes) });
+        see(Line { number, place: Place { start, length }, head: seal::check(&bytes) })?;
         start += length;
     }
+    Ok(())
 }
 
 /// Reads the line at `place`.

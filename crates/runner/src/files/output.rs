@@ -4,11 +4,11 @@
 use crate::RunnerError;
 use crate::files::folder::{Folder, refuse_link};
 use crate::files::lock::Lock;
-use cellcc_experiment::RunId;
+use cellcc_experiment::{RunId, file_of_run};
 use cellcc_units::output::{self, WholeFile};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An output folder that no other process writes to while this lives.
 #[derive(Debug)]
@@ -68,16 +68,23 @@ impl OutputFolder {
             .map_err(|source| RunnerError::Write { path: path.into(), source })
     }
 
-    pub(crate) fn write_series(&self, id: RunId, content: &[u8]) -> Result<(), RunnerError> {
-        self.write_result(&self.folder.series(id), content)
-    }
-
-    /// Writes a run's curves; a run without any has no file, and a plan without any no folder.
-    pub(crate) fn write_curves(&self, id: RunId, content: Option<&[u8]>) -> Result<(), RunnerError> {
-        let path = self.folder.curves(id);
-        let Some(content) = content else { return remove(&path) };
-        create_folder(&self.folder.curves_folder())?;
-        self.write_result(&path, content)
+    /// Writes the series of a run of a folder of so many, and its curves; a run without any has no such file, and a plan without
+    /// any no such folder.
+    pub(crate) fn write_files(
+        &self,
+        id: RunId,
+        runs: usize,
+        series: &[u8],
+        curves: Option<&[u8]>,
+    ) -> Result<(), RunnerError> {
+        let name = file_of_run(id, runs);
+        let write = |path: &Path, content| {
+            path.parent().map_or(Ok(()), create_folder)?;
+            self.write_result(path, content)
+        };
+        write(&self.folder.series_folder().join(&name), series)?;
+        let path = self.folder.curves_folder().join(&name);
+        curves.map_or_else(|| remove(&path), |content| write(&path, content))
     }
 
     /// True where there is something of an earlier `compare` that must not be overwritten silently.
@@ -101,17 +108,31 @@ impl OutputFolder {
                 remove(&folder)?;
                 continue;
             }
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                if is_of_a_run(&path) {
-                    remove(&path)?;
-                }
+            for path in entries(&folder).filter(|path| is_by_digits(path)) {
+                remove_runs(&path)?;
             }
-            // Only where nothing else is in it.
-            let _ = fs::remove_dir(folder);
+            remove_runs(&folder)?;
         }
         Ok(())
     }
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Removes the files of runs in a folder, and the folder where nothing else is in it.
+fn remove_runs(folder: &Path) -> Result<(), RunnerError> {
+    entries(folder).filter(|path| is_of_a_run(path)).try_for_each(|path| remove(&path))?;
+    let _ = fs::remove_dir(folder);
+    Ok(())
+}
+
+/// True for folders such as `series/00`, of the runs whose ids begin like this.
+fn is_by_digits(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.len() == 2 && name.bytes().all(is_digit) && path.is_dir() && !path.is_symlink()
 }
 
 /// True for names such as `series/00f3a19b02c4d5e6.csv`.

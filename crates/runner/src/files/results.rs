@@ -6,7 +6,7 @@ use crate::files::inspection::inspect;
 use crate::files::journal::{self, Place};
 use crate::files::seal::{self, Files, Head};
 use crate::{RunInfo, RunnerError};
-use cellcc_experiment::{Curve, Record, RunId, Series};
+use cellcc_experiment::{Curve, Record, RunId, Scenario, Series};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,6 +19,17 @@ pub struct Results {
     pub records: Vec<Record>,
 }
 
+/// Which Records come with their series and curves. All files are checked in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SeriesOf {
+    /// All.
+    EveryRun,
+    /// The first seed of each row on each trace: those that a report draws.
+    FirstSeeds,
+    /// None: what is made of them reads scalars and histograms.
+    NoRun,
+}
+
 impl Results {
     /// Reads a folder, and checks that every run of its plan is there, once, in order and unchanged.
     ///
@@ -26,8 +37,17 @@ impl Results {
     /// A folder without results or with unfinished ones; a file that is not what cellcc wrote, by name and line; runs that
     /// are missing.
     pub fn read(folder: &Path) -> Result<Self, RunnerError> {
-        let mut records = Vec::new();
-        let info = Self::each(folder, |record| records.push(record))?;
+        Self::read_with(folder, SeriesOf::EveryRun)
+    }
+
+    /// Reads a folder as [`read`](Self::read) does, but the series of these runs alone: most of the memory.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_with(folder: &Path, series: SeriesOf) -> Result<Self, RunnerError> {
+        let (folder, info, runs) = finished(folder)?;
+        let mut records = Vec::with_capacity(runs.len());
+        each_record(&folder, &info, &folder.runs(), (&runs, series), |record| records.push(record))?;
         Ok(Self { info, records })
     }
 
@@ -36,13 +56,8 @@ impl Results {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn each(folder: &Path, see: impl FnMut(Record)) -> Result<RunInfo, RunnerError> {
-        let folder = Folder::new(folder);
-        let info = RunInfo::read(&folder)?;
-        if info.state != State::Complete {
-            return Err(RunnerError::Unfinished { folder: folder.path().into() });
-        }
-        let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
-        each_record(&folder, &info, &folder.runs(), &runs, see)?;
+        let (folder, info, runs) = finished(folder)?;
+        each_record(&folder, &info, &folder.runs(), (&runs, SeriesOf::EveryRun), see)?;
         Ok(info)
     }
 
@@ -51,44 +66,75 @@ impl Results {
     ///
     /// # Errors
     /// A folder without results; one that cannot be read.
-    pub fn read_unfinished(folder: &Path) -> Result<Self, RunnerError> {
+    pub fn read_unfinished(folder: &Path, series: SeriesOf) -> Result<Self, RunnerError> {
         let folder = Folder::new(folder);
         let info = RunInfo::read(&folder)?;
         let positions: BTreeMap<RunId, usize> =
             info.plan.iter().enumerate().map(|(position, id)| (*id, position)).collect();
-        let lines = journal::lines(&folder.finished())?;
-        let whole = lines.into_iter().filter_map(|line| Some((line.head.ok()?, line.place)));
-        let mut runs: Vec<(Head, Place)> =
-            whole.filter(|(head, _)| positions.contains_key(&head.id)).collect();
-        runs.sort_by_key(|(head, _)| positions.get(&head.id).copied());
-        let mut records = Vec::new();
-        each_record(&folder, &info, &folder.finished(), &runs, |record| records.push(record))?;
+        let mut runs = Vec::new();
+        journal::each_line(&folder.finished(), |line| {
+            let id = line.head.ok().map(|head| head.id).filter(|id| positions.contains_key(id));
+            runs.extend(id.map(|id| (id, line.place)));
+            Ok(())
+        })?;
+        runs.sort_by_key(|(id, _)| positions.get(id).copied());
+        let mut records = Vec::with_capacity(runs.len());
+        each_record(&folder, &info, &folder.finished(), (&runs, series), |record| records.push(record))?;
         Ok(Self { info, records })
     }
 }
 
-/// Has `see` take the Records of these lines of the file `path`, with their series and curves.
+/// Where the runs of a folder are whose plan was run to its end.
+fn finished(folder: &Path) -> Result<(Folder, RunInfo, Vec<(RunId, Place)>), RunnerError> {
+    let folder = Folder::new(folder);
+    let info = RunInfo::read(&folder)?;
+    if info.state != State::Complete {
+        return Err(RunnerError::Unfinished { folder: folder.path().into() });
+    }
+    let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
+    Ok((folder, info, runs))
+}
+
+/// Has `see` take the Records of these lines of the file `path`, some with their series and curves.
 fn each_record(
     folder: &Folder,
     info: &RunInfo,
     path: &Path,
-    runs: &[(Head, Place)],
+    (runs, with_series): (&[(RunId, Place)], SeriesOf),
     mut see: impl FnMut(Record),
 ) -> Result<(), RunnerError> {
     let unreadable = |source| RunnerError::Read { path: path.into(), source };
     let mut file = folder::open(path).map_err(unreadable)?;
-    for (index, (head, place)) in runs.iter().enumerate() {
-        let line = journal::read(&mut file, *place).map_err(unreadable)?;
-        let mut record = seal::record(&line, head).map_err(|damage| {
+    let mut last: Option<Scenario> = None;
+    for (index, (_, place)) in runs.iter().enumerate() {
+        let damaged = |damage| {
             let problem = format!("line {} {damage}", index + 1);
             RunnerError::damaged(path.into(), problem, folder, info.shard)
-        })?;
-        let files = Files::read(folder, head).map_err(|file| file.error(folder, info.shard))?;
-        record.series = series(&files, folder, &record, head)?;
-        record.curves = curves(&files, folder, head)?;
+        };
+        let line = journal::read(&mut file, *place).map_err(unreadable)?;
+        let head = seal::check(&line).map_err(damaged)?;
+        let mut record = seal::record(&line, &head).map_err(damaged)?;
+        let files = Files::read(folder, &head).map_err(|file| file.error(folder, info.shard))?;
+        // A plan has the seeds of a row next to each other.
+        let is_first = last.as_ref().is_none_or(|last| !is_same_row(last, &record.scenario));
+        if with_series == SeriesOf::EveryRun || with_series == SeriesOf::FirstSeeds && is_first {
+            record.series = series(&files, folder, &record, &head)?;
+            record.curves = curves(&files, folder, &head)?;
+        }
+        // As many of these may be kept as there are runs.
+        record.flows.shrink_to_fit();
+        record.scenario.flows.shrink_to_fit();
+        last.iter().for_each(|last| record.scenario.share(last));
+        last = Some(record.scenario.clone());
         see(record);
     }
     Ok(())
+}
+
+/// True for runs that differ in their seeds.
+fn is_same_row(one: &Scenario, other: &Scenario) -> bool {
+    (&one.scheme, &one.driver, &one.variation, &one.trace)
+        == (&other.scheme, &other.driver, &other.variation, &other.trace)
 }
 
 fn series(files: &Files, folder: &Folder, record: &Record, head: &Head) -> Result<Series, RunnerError> {

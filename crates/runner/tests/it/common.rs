@@ -139,15 +139,20 @@ pub(crate) fn interrupt_after(runs: usize, runner: &Runner, plan: &Plan) -> Outc
 
 /// Everything that must not depend on how the folder came about.
 pub(crate) fn content(out: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut files: Vec<_> = fs::read_dir(out.join("series"))
-        .unwrap()
-        .chain(fs::read_dir(out.join("curves")).unwrap())
-        .map(|entry| entry.unwrap().path())
+    let mut files: Vec<_> = ["series", "curves"]
+        .iter()
+        .flat_map(|kind| files_in(&out.join(kind)))
         .chain([out.join("runs.jsonl"), out.join("scenario.toml")])
         .map(|path| (path.strip_prefix(out).unwrap().to_owned(), fs::read(&path).unwrap()))
         .collect();
     files.sort();
     files
+}
+
+/// Also those in folders within it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files_in(&path) } else { vec![path] }).collect()
 }
 
 pub(crate) fn whole() -> (TempDir, Vec<(PathBuf, Vec<u8>)>) {

@@ -4,7 +4,7 @@ use crate::common::{
     Fake, VERSION, content, interrupt_after, plan, plan_of, resuming, run, runner, shards, whole,
 };
 use cellcc_experiment::{Plan, PlanFile, RunId};
-use cellcc_runner::{Existing, OutputFolder, Results, Runner, State, merge};
+use cellcc_runner::{Existing, OutputFolder, Results, Runner, SeriesOf, State, merge};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn what_an_interrupted_folder_has_so_far_is_read_in_the_order_of_the_plan() {
     let all = Results::read(whole.path()).unwrap().records;
     let out = tempfile::tempdir().unwrap();
     let stopped = interrupt_after(5, &runner(out.path()), &plan());
-    let so_far = Results::read_unfinished(out.path()).unwrap();
+    let so_far = Results::read_unfinished(out.path(), SeriesOf::EveryRun).unwrap();
     assert_eq!((so_far.records.len(), so_far.info.state), (stopped.finished, State::Interrupted));
     let ids: BTreeSet<&str> = so_far.records.iter().map(|record| record.id.as_str()).collect();
     let same: Vec<_> = all.into_iter().filter(|record| ids.contains(record.id.as_str())).collect();

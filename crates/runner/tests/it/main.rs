@@ -6,4 +6,5 @@ mod collect;
 mod common;
 mod damage;
 mod folder;
+mod many;
 mod writing;

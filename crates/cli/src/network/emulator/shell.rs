@@ -135,9 +135,9 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
         trace_offset: Span::ZERO,
         duration: Span::ZERO,
         warm_up: Span::ZERO,
-        path,
-        endpoint,
-        netassist,
+        path: path.into(),
+        endpoint: endpoint.into(),
+        netassist: netassist.into(),
         cell,
         flows: Vec::new(),
     })

@@ -86,9 +86,9 @@ fn scenario(run: &Run, down: &str, file: &PlanFile, duration: Span) -> Scenario 
         trace_offset: Span::ZERO,
         duration,
         warm_up: Span::ZERO,
-        path: file.path.clone(),
-        endpoint,
-        netassist: file.netassist.clone(),
+        path: file.path.clone().into(),
+        endpoint: endpoint.into(),
+        netassist: file.netassist.clone().into(),
         cell: None,
         flows: vec![flow],
     }

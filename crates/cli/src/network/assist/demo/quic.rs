@@ -143,7 +143,7 @@ fn record(user: usize, outcome: &Outcome, time: Span, queueing: &Distribution) -
     let (name, _) = USERS[user];
     record.scenario.trace = name.into();
     record.scenario.duration = time;
-    record.scenario.path = Path { rtt: DELAY * 2, queue: QUEUE.into(), ..Path::default() };
+    record.scenario.path = Path { rtt: DELAY * 2, queue: QUEUE.into(), ..Path::default() }.into();
     record.notes = vec!["in real time over an emulated cell; throughput counts acknowledged packets".into()];
     record.id = format!("{name}-{}", record.scenario.scheme);
     for flow in &mut record.flows {

@@ -62,7 +62,7 @@ fn scenario(scheme: &str, time: Span) -> Scenario {
         trace_offset: Span::ZERO,
         duration: time,
         warm_up: Span::ZERO,
-        path: Path { rtt: DELAY * 2, queue: QUEUE.into(), ..Path::default() },
+        path: Path { rtt: DELAY * 2, queue: QUEUE.into(), ..Path::default() }.into(),
         endpoint: Default::default(),
         netassist: Default::default(),
         cell: Some(CellSetup {
