@@ -1,5 +1,5 @@
-//! Tests for a congestion controller with noq's interface: noq 1.4 runs it over emulated links in virtual time, and the cases of
-//! `cellcc check` judge what a network can see of it.
+//! Tests for a congestion controller with noq's interface: noq 1.4 runs it over emulated links in virtual time, and the cases
+//! of `cellcc check` judge its observable behaviour on the network.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -26,7 +26,7 @@
 //! | to find | look in |
 //! |---|---|
 //! | all cases, and those of one test | [`Suite`] |
-//! | what came out | [`Report`] |
+//! | results | [`Report`] |
 //! | a link of your own | [`link`] |
 //! | the cases: a Scenario and conditions each | the folder `cases` of the package `cellcc-claims` |
 
@@ -40,5 +40,5 @@ pub use link::{Link, Measured, link};
 pub use report::Report;
 pub use suite::Suite;
 
-/// What makes the controllers under test.
+/// A factory of the controllers under test.
 pub type Factory = std::sync::Arc<dyn noq_proto::congestion::ControllerFactory + Send + Sync>;

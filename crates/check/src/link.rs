@@ -1,11 +1,11 @@
-//! A link of one's own.
+//! A custom link.
 
 use crate::Factory;
 use crate::subject::{self, SUBJECT, VERSION};
 use cellcc_experiment::{Plan, PlanFile, Record};
 use cellcc_units::{Rate, Span, Time};
 
-/// A path with one flow. What is written wrong is an error of [`run`](Self::run).
+/// A path with one flow. A malformed part is an error of [`run`](Self::run).
 #[derive(Debug, Clone)]
 pub struct Link {
     file: PlanFile,
@@ -49,7 +49,7 @@ impl Link {
         self.source("bulk")
     }
 
-    /// What the flow sends: `rate(2Mbit/s)`, `sized(1MB)`, `frames(4Mbit/s,100ms)`, `on-off(10s,6s)`.
+    /// Sets the flow's source: `rate(2Mbit/s)`, `sized(1MB)`, `frames(4Mbit/s,100ms)`, `on-off(10s,6s)`.
     #[must_use]
     pub fn source(mut self, source: &str) -> Self {
         self.source = source.into();
@@ -81,7 +81,7 @@ impl Link {
     }
 }
 
-/// What came out of a run.
+/// The results of a run.
 #[derive(Debug, Clone)]
 pub struct Measured(Record);
 

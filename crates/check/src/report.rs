@@ -1,4 +1,4 @@
-//! What came out of a suite.
+//! The results of a suite.
 
 use cellcc_claims::cases::{Finding, Ruling, junit, ruling};
 use cellcc_units::output;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// What came out of a suite. Shown, it has a line a condition.
+/// The results of a suite. Shown, it has a line a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     pub(crate) name: String,
@@ -14,7 +14,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// True where nothing fails. What cannot be judged speaks against no controller.
+    /// True where nothing fails. A case that cannot be judged counts against no controller.
     pub fn passed(&self) -> bool {
         !self.findings.iter().any(|finding| finding.ruling.is_bad())
     }

@@ -1,4 +1,4 @@
-//! A run with the controller under test. What it does wrong ends the run, and not the test.
+//! A run with the controller under test. A fault of the controller ends the run, and not the test.
 
 use crate::Factory;
 use cellcc_experiment::{Record, RunError, Scenario};
@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The name of the controller under test in Scenarios.
 pub(crate) const SUBJECT: &str = "subject";
 
-/// What Records say of the code that they come from.
+/// The version in Records of this code.
 pub(crate) const VERSION: &str = concat!("cellcc-check ", env!("CARGO_PKG_VERSION"));
 
 /// How often a run is looked at.
@@ -50,7 +50,7 @@ fn step_through(driver: &VirtualDriver, scenario: &Scenario) -> Result<Record, R
     run.finish()
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn words(panic: &(dyn Any + Send)) -> &str {
     let literal = panic.downcast_ref::<&str>().copied();
     literal.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without words")

@@ -24,9 +24,9 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// All that a network can see of any controller: those cases of draft-ietf-ccwg-bbr's appendix and of RFC 9743 that need no
-    /// more than what was sent, when it arrived, and the window and pacing rate that noq was given. The cases are those of
-    /// `cellcc check`.
+    /// All cases that need only the network's view of a controller: those of draft-ietf-ccwg-bbr's appendix and of RFC 9743
+    /// that judge sent packets, their arrivals, and the window and pacing rate given to noq. The cases are those of `cellcc
+    /// check`.
     pub fn network() -> Self {
         match cases::suites() {
             Ok(suites) => {
@@ -38,14 +38,14 @@ impl Suite {
         }
     }
 
-    /// Of those a choice for every build, which takes a third of the time.
+    /// A subset for every build, which takes a third of the time.
     pub fn quick() -> Self {
         let mut suite = Self::network();
         suite.cases.retain(|case| case.quick);
         suite
     }
 
-    /// The same without a case, such as `bbr/17`, or without those of a pattern, `bbr/*`. A name that no case has is an error in the
+    /// Removes a case, such as `bbr/17`, or those of a pattern, `bbr/*`. A name that no case has is an error in the
     /// report.
     #[must_use]
     pub fn without(self, case: &str) -> Self {

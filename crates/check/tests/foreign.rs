@@ -1,4 +1,4 @@
-//! What users write: their controllers in the suite, sound ones and such with a fault.
+//! Users' controllers in the suite: sound ones and some with a fault.
 
 use cellcc_check::{Factory, Report, Ruling, Suite, link};
 use noq_proto::RttEstimator;
@@ -90,7 +90,7 @@ fn cubic() -> Factory {
     Arc::new(CubicConfig::default())
 }
 
-/// The cases of which a condition has this verdict.
+/// The cases with this verdict on an assertion.
 fn cases(report: &Report, wanted: Ruling) -> Vec<&str> {
     let mut cases: Vec<&str> = report.findings().iter().map(|finding| finding.case.as_str()).collect();
     cases.dedup();
@@ -98,7 +98,7 @@ fn cases(report: &Report, wanted: Ruling) -> Vec<&str> {
     cases
 }
 
-/// What is said of one case, and its verdict.
+/// The text on one case, and its verdict.
 fn judged(case: &str, factory: Factory) -> (String, Option<Ruling>) {
     let report = Suite::quick().only(case).run("mine", factory);
     (report.to_string(), report.ruling(case))

@@ -6,7 +6,7 @@ use crate::receiver::{Arrival, ReceiverComponent};
 use cellcc_units::{Span, Time};
 use std::collections::BTreeMap;
 
-/// When a report leaves, and what is in it.
+/// The schedule and content of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReportSchedule {
     /// After so many packets, ...

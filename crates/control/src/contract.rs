@@ -11,7 +11,7 @@ pub use cellcc_units::Ecn;
 /// One congestion control algorithm: events in, [`Limits`] out. It has no clock, no I/O and no randomness but the
 /// seed it was built with, so the same events give the same decisions on every machine and in every driver.
 ///
-/// A driver does not call this directly: it reports to a [`Flow`](crate::Flow), which computes what schemes share
+/// A driver does not call this directly: it reports to a [`Flow`](crate::Flow), which does the accounting that schemes share
 /// and passes it on.
 pub trait Controller: Send {
     /// The ECN codepoint that its packets carry; asked once, when the flow begins. A driver may be bound to another: noq
@@ -20,8 +20,8 @@ pub trait Controller: Send {
         Ecn::NotEct
     }
 
-    /// False where [`on_sent`](Self::on_sent) is left as it is here, which does nothing: then it is not called, and the limits and
-    /// the timer are not asked for after it. Asked once, when the flow begins.
+    /// False if [`on_sent`](Self::on_sent) keeps its empty default: then it is not called, and limits and timer are not read
+    /// after it. Asked once, when the flow begins.
     fn hears_departures(&self) -> bool {
         true
     }
@@ -56,17 +56,17 @@ pub trait Controller: Send {
         None
     }
 
-    /// The time asked for has come.
+    /// The time of [`next_timer`](Self::next_timer) has come.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// What the sender may do from now on; asked again after every event.
+    /// The sender's limits from now on; read again after every event.
     fn limits(&self) -> Limits;
 
     /// Names the values inside (mu, the zone, a bandwidth estimate) for plots and for the Record.
     fn observe(&self, _observer: &mut dyn Observer) {}
 }
 
-/// What the sender may do.
+/// The limits of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// The congestion window: bytes that may be in flight.
@@ -79,9 +79,9 @@ pub struct Limits {
     /// pause at zero. The controller counts down in [`on_sent`](Controller::on_sent). `None` sets no such limit. Probes
     /// after a time-out ignore it.
     pub budget: Option<Bytes>,
-    /// What the next packet tells the receiver-side component; [`Sent::signal`] shows that it has left.
+    /// A signal on the next packet to the receiver-side component; [`Sent::signal`] shows that it has left.
     pub signal: Option<Signal>,
-    /// What an application that can adapt should produce, headers included; `None` where the scheme does not say.
+    /// The rate that an adaptive application should produce, headers included; `None` where the scheme does not say.
     pub media_rate: Option<Rate>,
 }
 
@@ -104,7 +104,7 @@ impl Limits {
     }
 }
 
-/// What a controller is built with.
+/// The inputs for building a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     /// The size of a full packet on the link, headers included.
@@ -127,11 +127,11 @@ pub struct Sent {
     pub number: u64,
     /// Its size.
     pub bytes: Bytes,
-    /// What is in flight, this packet included.
+    /// The data in flight, this packet included.
     pub inflight: Bytes,
     /// The application, not a limit, decided how much is in flight.
     pub app_limited: bool,
-    /// What the packet tells the receiver-side component.
+    /// The signal on the packet to the receiver-side component.
     pub signal: Option<Signal>,
     /// The present size of a full packet on the link, headers included. It was [`Context::packet`] at first, and changes
     /// with the path's MTU.
@@ -148,7 +148,7 @@ pub struct Packet {
     pub sent_at: Time,
     /// Its size.
     pub bytes: Bytes,
-    /// What the scheme left on it.
+    /// The scheme's tag on it.
     pub tag: Tag,
     /// Bytes that had been delivered when it left.
     pub delivered: Bytes,
@@ -258,15 +258,15 @@ pub enum Event {
     /// A router marked a packet instead of dropping it (ECN-CE), and a recovery episode begins with that: a scheme that
     /// cuts its window for a loss cuts it as much for this (RFC 9002, section 7.1).
     CongestionMarked,
-    /// Every packet whose loss began the current or last episode arrived after all: restore what was saved.
+    /// Every packet whose loss began the current or last episode arrived after all: restore the saved state.
     SpuriousLoss,
     /// The flow sends again after it had nothing in flight for longer than a PTO.
     IdleRestart,
-    /// The application has nothing more to send although the limits would allow it; sent once, until what is in flight
-    /// now is delivered.
+    /// The application has nothing more to send although the limits would allow it; sent once, until the data in flight now are
+    /// delivered.
     AppLimited,
-    /// This packet is in flight no longer, and nobody knows whether it arrived: the transport has forgotten it (a probe for
-    /// a larger MTU that was lost, packets of a path that was left).
+    /// This packet is no longer in flight, and its fate is unknown: the transport has forgotten it (a probe for a larger MTU
+    /// that was lost, packets of a path that was left).
     Forgotten(Packet),
 }
 
@@ -313,9 +313,10 @@ impl RateSample {
     }
 }
 
-/// Records what a scheme shows of its inside.
+/// Records a scheme's internal values.
 pub trait Observer {
-    /// A number at this moment; [`SchemeInfo::shows`](crate::SchemeInfo::shows) says what it means. `unit` is part of the name in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
+    /// A number at this moment; [`SchemeInfo::shows`](crate::SchemeInfo::shows) says what it means. `unit` is part of the name
+    /// in the Record (`dtt`, `ms` becomes `dtt_ms`); empty for none.
     fn value(&mut self, name: &'static str, unit: &'static str, value: f64);
     /// The state that the scheme is in: its number in `names`, which the Record has, counts from zero.
     fn state(&mut self, name: &'static str, _names: &'static [&'static str], number: usize) {
@@ -347,7 +348,7 @@ pub(crate) const SWITCH: [&str; 2] = ["off", "on"];
 pub struct ShownValue {
     /// As in the Record, its unit at the end: `dtt_ms`.
     pub name: &'static str,
-    /// One line: what it is.
+    /// Its meaning in one line.
     pub meaning: &'static str,
     /// The names of its states, in the order of their numbers; empty: it is a quantity.
     pub states: &'static [&'static str],
@@ -359,7 +360,7 @@ impl ShownValue {
         Self { name, meaning, states: &[] }
     }
 
-    /// One of these states, which are given to [`Observer::state`] as well.
+    /// A value that is one of these states, which [`Observer::state`] also takes.
     pub const fn state(name: &'static str, meaning: &'static str, states: &'static [&'static str]) -> Self {
         Self { name, meaning, states }
     }

@@ -38,9 +38,9 @@ impl<T: Copy + Ord> WindowedMax<T> {
     }
 }
 
-/// The smallest of the recent values, over a window of time that may change with every value. Approximate, in constant
-/// space: it keeps the best value of the window and the two that follow it, as Linux' `lib/win_minmax.c` and Chromium's
-/// `WindowedFilter` do (Nichols and Jacobson). What it gives is never older than the window.
+/// The smallest of the recent values, over a window of time that may change with every value. Approximate, in constant space:
+/// it keeps the best value of the window and the two that follow it, as Linux's `lib/win_minmax.c` and Chromium's
+/// `WindowedFilter` do (Nichols and Jacobson). Its result is never older than the window.
 ///
 /// The largest value is the smallest of [`Reverse`](std::cmp::Reverse)d ones.
 #[derive(Debug, Clone)]
@@ -76,7 +76,7 @@ impl<T: Copy + Ord> RecentMin<T> {
                 *best = [best[1], best[2], new];
             }
         } else if best[1].0 == best[0].0 && is_old(best[1], window / 4) {
-            // A quarter of the window has gone by without a better one: the second best is taken from what follows.
+            // A quarter of the window has gone by without a better one: the second best is taken from later samples.
             (best[1], best[2]) = (new, new);
         } else if best[2].0 == best[1].0 && is_old(best[2], window / 2) {
             best[2] = new;

@@ -1,5 +1,5 @@
-//! The accounting that every driver and every scheme shares: what is in flight, rounds, delivery-rate samples, RTTs,
-//! recovery episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
+//! The accounting that every driver and every scheme shares: data in flight, rounds, delivery-rate samples, RTTs, recovery
+//! episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
 use crate::contract::{Ack, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
 use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
@@ -112,8 +112,8 @@ impl Flow {
     }
 
     /// `packets` (oldest first) were newly acknowledged; `rtt_sample` is the driver's, less the receiver's own delay;
-    /// `ecn` says how they arrived, where the driver knows. Where some arrived with a mark, this does what
-    /// [`on_congestion_mark`](Self::on_congestion_mark) does, too.
+    /// `ecn` says how they arrived, where the driver knows. If some arrived with a mark, this also does the work of
+    /// [`on_congestion_mark`](Self::on_congestion_mark).
     ///
     /// Without packets nothing happens: an acknowledgement that names none for the first time is no event.
     ///
@@ -179,8 +179,8 @@ impl Flow {
         new_episode
     }
 
-    /// `packets` (oldest first) were declared lost by a retransmission time-out right after another: what left meanwhile belongs to
-    /// the episode that the first one began (RFC 5681, section 3.1: ssthresh is held).
+    /// `packets` (oldest first) were declared lost by a retransmission time-out right after another: packets sent meanwhile
+    /// belong to the episode that the first one began (RFC 5681, section 3.1: ssthresh is held).
     pub fn on_repeated_timeout(&mut self, now: Time, packets: &[Packet]) {
         self.lose(now, packets, false, false);
     }
@@ -205,7 +205,7 @@ impl Flow {
         self.refresh();
     }
 
-    /// A retransmission time-out was spurious: this much of what it declared lost is in flight again (RFC 5682). The controller
+    /// A retransmission time-out was spurious: this much of the data it declared lost is in flight again (RFC 5682). The controller
     /// learns that the loss was none.
     pub fn on_spurious_timeout(&mut self, now: Time, bytes: Bytes) {
         self.inflight += bytes;
@@ -225,7 +225,7 @@ impl Flow {
         new_episode
     }
 
-    /// RFC 9002, section 7.3.1: what becomes of packets sent before the episode began belongs to it.
+    /// RFC 9002, section 7.3.1: the fate of packets sent before the episode began belongs to it.
     fn begins_episode(&self, sent_at: Time) -> bool {
         self.recovery_started_at.is_none_or(|started| sent_at > started)
     }
@@ -303,7 +303,7 @@ impl Flow {
         self.window_limited_round = Some(self.round);
     }
 
-    /// What the sender may do.
+    /// The limits of the sender.
     #[inline]
     pub fn limits(&self) -> Limits {
         self.limits

@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a registry knows of a scheme.
+/// The registry entry of a scheme.
 #[derive(Clone)]
 pub struct SchemeInfo {
     /// The name in `name(key=value, ...)`.
     pub name: Cow<'static, str>,
-    /// One line: what it does.
+    /// A summary in one line.
     pub summary: Cow<'static, str>,
     /// Paper, RFC or draft.
     pub source: Cow<'static, str>,
@@ -22,12 +22,13 @@ pub struct SchemeInfo {
     pub parameters: Vec<ParameterInfo>,
     /// Values under one name; at most one preset of a scheme is in force.
     pub presets: Vec<Preset>,
-    /// What the values mean that its two ends show to an [`Observer`](crate::Observer).
+    /// The meaning of the values that its two ends give to an [`Observer`](crate::Observer).
     pub shows: Vec<ShownValue>,
-    /// Settings that it has in the TCP of Linux 6.18, where they are not its defaults: keys and values. A scheme of the kernel's own
-    /// as its module has them (tcp_cubic.c: `hystart` is on unless a module parameter says otherwise); one of cellcc as eBPF leaves them.
+    /// Settings that it has in the TCP of Linux 6.18, where they are not its defaults: keys and values. A scheme of the
+    /// kernel's own as its module has them (tcp_cubic.c: `hystart` is on unless a module parameter says otherwise); one of
+    /// cellcc as eBPF leaves them.
     pub in_linux: &'static [(&'static str, &'static str)],
-    /// What it needs besides a path; a driver that cannot give it refuses the scheme by name.
+    /// Its needs besides a path; a driver that cannot meet them refuses the scheme by name.
     pub needs: Needs,
     /// Builds the controller.
     pub build: BuildController,
@@ -40,20 +41,20 @@ pub type BuildController = Arc<dyn Fn(&Arguments, &Context) -> Box<dyn Controlle
 pub type BuildReceiver =
     Arc<dyn Fn(&Arguments, &Context) -> Option<Box<dyn ReceiverComponent>> + Send + Sync>;
 
-/// What a scheme with these arguments asks of the network's assistance.
+/// The request to the network's assistance by a scheme with these arguments.
 pub type RequestAdvice = Arc<dyn Fn(&Arguments) -> AdviceRequest + Send + Sync>;
 
-/// What a scheme needs besides packets, acknowledgements and a timer.
+/// The needs of a scheme besides packets, acknowledgements and a timer.
 #[derive(Clone)]
 pub struct Needs {
     /// The receiver-side component.
     pub receiver: Option<BuildReceiver>,
-    /// What it asks of the network's assistance.
+    /// Its request to the network's assistance.
     pub advice: Option<RequestAdvice>,
-    /// How many bytes arrived with which ECN codepoint ([`Ack::ecn`](crate::Ack::ecn)).
+    /// Counts of arrived bytes by ECN codepoint ([`Ack::ecn`](crate::Ack::ecn)).
     pub ecn_counts: bool,
-    /// When each packet arrived: [`Controller::on_arrivals`](crate::Controller::on_arrivals) with what its receiver-side component
-    /// reports.
+    /// When each packet arrived: Calls of [`Controller::on_arrivals`](crate::Controller::on_arrivals) with the reports of its
+    /// receiver-side component.
     pub arrivals: bool,
     /// That a signal arrives with the very packet it was given to, and feedback leaves when the component's timer says so.
     pub packet_signals: bool,
@@ -99,7 +100,7 @@ pub struct Preset {
     pub parameter: Cow<'static, str>,
     /// The value of that parameter which chooses it.
     pub name: Cow<'static, str>,
-    /// One line: what it stands for.
+    /// A summary in one line.
     pub summary: Cow<'static, str>,
     /// Where its values come from.
     pub source: Cow<'static, str>,

@@ -25,8 +25,8 @@ pub trait ValueKind: Send + Sync + 'static {
         None
     }
 
-    /// A value that was given, as the canonical text of its scheme has it: where the text does not say all, such as the name of
-    /// a file, with what is missing.
+    /// A given value, as the canonical text of its scheme has it: a text that is incomplete, such as the name of a file, is
+    /// completed.
     fn canonical(&self, text: &str, _value: &Self::Value) -> String {
         text.into()
     }
@@ -70,7 +70,7 @@ impl ValueKind for Switch {
     }
 }
 
-/// One of the words, each with what it stands for.
+/// One of the words, with its value.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<T: 'static>(pub &'static [(&'static str, T)]);
 
@@ -223,7 +223,7 @@ pub struct TimeOrMultipleFrom(pub Span);
 pub enum TimeOrMultiple {
     /// A fixed time.
     Time(Span),
-    /// A multiple of an RTT, as a rule the minimum RTT; the parameter says of which.
+    /// A multiple of an RTT, as a rule the minimum RTT; the parameter names it.
     Multiple(Ratio),
 }
 

@@ -1,4 +1,4 @@
-//! What a congestion control algorithm is, and what every one of them needs: events in, limits out. The algorithms
+//! The contract of a congestion control algorithm, and the common parts of all of them: events in, limits out. The algorithms
 //! themselves are in `cellcc_schemes`; a program with one of its own needs only this crate.
 //!
 //! | to find | look in |
@@ -9,8 +9,8 @@
 //! | NewReno and CUBIC as laws of window growth | [`growth`] |
 //! | the component of a scheme that runs at the receiver | [`ReceiverComponent`] |
 //! | when each packet arrived, and the component that reports it | [`ArrivalReport`], [`ArrivalReporter`] |
-//! | what the two ends of a scheme send each other | [`SchemeMessage`] |
-//! | what a network tells a sender, and what keeps it from being believed blindly | [`Advice`], [`Guard`] |
+//! | messages between the two ends of a scheme | [`SchemeMessage`] |
+//! | reports of a network to a sender, and the guard against wrong ones | [`Advice`], [`Guard`] |
 //! | names, presets, parameters with their defaults and sources | [`Registry`], [`SchemeInfo`] |
 //! | the events and decisions of a flow, recorded and replayed | [`event_log`] |
 //! | the kinds of values that a parameter takes | [`kind`] |

@@ -19,16 +19,16 @@ pub type Signal = SchemeMessage<15>;
 /// From the receiver-side component to the sender, with acknowledgements; RBBR's takes at most 45 bytes.
 pub type Feedback = SchemeMessage<47>;
 
-/// What a scheme finds when it opens a message.
+/// A scheme's finding when it opens a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// It is understood and of use.
     Taken,
-    /// It is no newer than what is known.
+    /// It is no newer than the known state.
     Stale,
     /// These bytes are no message of this scheme.
     Malformed,
-    /// It claims what cannot be true, such as more bytes received than were sent.
+    /// It claims something impossible, such as more bytes received than were sent.
     Untrue,
 }
 
@@ -44,7 +44,7 @@ impl<const CAPACITY: usize> SchemeMessage<CAPACITY> {
         Some(message)
     }
 
-    /// Its bytes, which are also what it adds to the packet that carries it.
+    /// Its bytes, which are also its overhead on the packet that carries it.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length.get())]
     }
@@ -102,7 +102,7 @@ impl ArrivalReport {
         &NONE
     }
 
-    /// What it adds to the packet that carries it: RFC 8888, section 3.1, with one sender, whole words of 32 bits.
+    /// Its overhead on the packet that carries it: RFC 8888, section 3.1, with one sender, whole words of 32 bits.
     pub fn bytes(&self) -> Bytes {
         Bytes::new(20 + (2 * self.packets.len() as u64).next_multiple_of(4))
     }

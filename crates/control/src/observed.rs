@@ -1,4 +1,4 @@
-//! What a scheme showed of its inside, recorded for plots, Records and displays.
+//! A scheme's internal values, recorded for plots, Records and displays.
 
 use crate::contract::Observer;
 use cellcc_units::Span;

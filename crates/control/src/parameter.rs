@@ -1,4 +1,4 @@
-//! What can be set in a scheme: parameters of a type each, and the arguments that give them values.
+//! The settings of a scheme: typed parameters, and the arguments that give them values.
 
 use crate::kind::ValueKind;
 use std::any::Any;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 pub struct Parameter<K: ValueKind> {
     /// The key in `name(key=value, ...)`.
     pub name: Cow<'static, str>,
-    /// What values it takes.
+    /// The kind of its values.
     pub takes: K,
     /// The value where none is given.
     pub default: K::Value,
-    /// What it does.
+    /// Its effect.
     pub meaning: Cow<'static, str>,
     /// Where the default comes from.
     pub source: Cow<'static, str>,
@@ -63,7 +63,7 @@ pub struct ParameterInfo {
     pub expected: String,
     /// All values, where there is a list of them.
     pub words: Vec<String>,
-    /// What it does.
+    /// Its effect.
     pub meaning: Cow<'static, str>,
     /// Where the default comes from.
     pub source: Cow<'static, str>,
@@ -120,7 +120,7 @@ impl fmt::Debug for ParameterInfo {
 /// A checked value of any kind.
 pub(crate) type Value = Arc<dyn AnyValue>;
 
-/// What every value can do.
+/// The common operations of all values.
 pub(crate) trait AnyValue: Any + fmt::Debug + Send + Sync {}
 
 impl<T: Any + fmt::Debug + Send + Sync> AnyValue for T {}
@@ -140,7 +140,7 @@ impl Arguments {
         Self { values, given }
     }
 
-    /// The value: what was given, else what the preset sets, else the default. A parameter that the scheme does not list
+    /// The value: the given one, else the preset's, else the default. A parameter that the scheme does not list
     /// has its default.
     pub fn get<K: ValueKind>(&self, parameter: &Parameter<K>) -> K::Value {
         self.find(parameter).unwrap_or_else(|| parameter.default.clone())

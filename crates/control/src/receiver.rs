@@ -1,4 +1,4 @@
-//! The receiver-side component of a scheme: what it sees, what it sends back, and when acknowledgements may leave.
+//! The receiver-side component of a scheme: its inputs, its messages to the sender, and the release of acknowledgements.
 
 use crate::contract::{Ecn, Observer};
 use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
@@ -17,7 +17,7 @@ pub trait ReceiverComponent: Send {
     /// The number of flows that this receiver's user now has, this one included.
     fn on_user_flows(&mut self, _now: Time, _flows: u32) {}
 
-    /// So many bytes have arrived for this receiver's user up to now, over all its flows. Called before each packet.
+    /// The total bytes that have arrived for this receiver's user, over all its flows. Called before each packet.
     fn on_user_arrivals(&mut self, _now: Time, _arrived: Bytes) {}
 
     /// When [`on_timer`](Self::on_timer) wants to be called next; asked again after every event.
@@ -25,17 +25,17 @@ pub trait ReceiverComponent: Send {
         None
     }
 
-    /// The time asked for has come. True where feedback must leave now, although no acknowledgement is due.
+    /// The time of its timer has come. True where feedback must leave now, although no acknowledgement is due.
     fn on_timer(&mut self, _now: Time) -> bool {
         false
     }
 
-    /// An acknowledgement is about to leave: what goes with it to the sender.
+    /// An acknowledgement is about to leave: the feedback on it to the sender.
     fn feedback(&mut self, _now: Time) -> Option<Feedback> {
         None
     }
 
-    /// The same for a report of when packets arrived; where there is one, feedback waits for the next acknowledgement.
+    /// The report of arrival times on it; where there is one, feedback waits for the next acknowledgement.
     fn report(&mut self, _now: Time) -> Option<ArrivalReport> {
         None
     }
@@ -46,7 +46,7 @@ pub trait ReceiverComponent: Send {
         now
     }
 
-    /// Whether [`release_at`](Self::release_at) ever holds acknowledgements back; a driver that cannot, refuses the scheme.
+    /// True if [`release_at`](Self::release_at) ever delays acknowledgements; a driver that cannot, refuses the scheme.
     fn holds_acks(&self) -> bool {
         false
     }

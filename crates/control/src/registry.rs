@@ -15,7 +15,7 @@ use std::io::Write;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A scheme with its arguments: what a flow of a Scenario runs.
+/// A scheme with its arguments, as a flow of a Scenario runs it.
 #[derive(Debug, Clone)]
 pub struct Scheme {
     text: String,
@@ -58,7 +58,7 @@ pub enum SchemeError {
         key: String,
         /// The value as given.
         value: String,
-        /// What it takes, or what is wrong.
+        /// The valid values, or the fault.
         reason: String,
     },
     /// A parameter without a default was left out.
@@ -68,7 +68,7 @@ pub enum SchemeError {
         scheme: String,
         /// The key.
         key: String,
-        /// What it takes.
+        /// The valid values.
         expected: String,
     },
     /// A scheme as a parameter that itself needs more than its sender.
@@ -82,7 +82,7 @@ pub enum SchemeError {
         key: String,
         /// The name of the scheme that was given.
         inner: String,
-        /// What it needs.
+        /// The unmet need.
         needs: &'static str,
     },
     /// Not of the form `name(key=value, ...)`.
@@ -112,7 +112,7 @@ impl Registry {
         &self.0
     }
 
-    /// Reads `name` or `name(key=value, ...)`. What is not given is as the preset sets it, else the default.
+    /// Reads `name` or `name(key=value, ...)`. Arguments that are not given come from the preset, else from the default.
     ///
     /// # Errors
     /// An unknown name or key, a key given twice, a value outside its range.
@@ -147,7 +147,7 @@ impl Registry {
         })
     }
 
-    /// Reads `key=value, ...`; `whole` is what an error shows.
+    /// Reads `key=value, ...`; `whole` is the text for an error.
     fn read_arguments(
         &self,
         info: &SchemeInfo,
@@ -193,7 +193,7 @@ impl Registry {
         }
     }
 
-    /// The default; one that is a scheme is looked up, since its name may have been registered anew.
+    /// The default; one that is a scheme is looked up, since its name may have been registered again.
     fn default_of(&self, info: &SchemeInfo, parameter: &ParameterInfo) -> Result<Value, SchemeError> {
         if parameter.is_scheme {
             return Ok(self.read(info, parameter, &parameter.default)?.value);
@@ -241,7 +241,7 @@ impl Registry {
     }
 }
 
-/// An argument that was read: what the canonical text shows, and the value.
+/// A parsed argument: its canonical text, and the value.
 struct Argument {
     text: String,
     value: Value,
@@ -265,7 +265,7 @@ fn is_left_to(preset: Option<&Preset>, argument: &Argument) -> bool {
 }
 
 impl PartialEq for Scheme {
-    /// The same canonical text.
+    /// Equal canonical texts.
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
@@ -288,7 +288,7 @@ impl Scheme {
         &self.arguments
     }
 
-    /// What the registry knows of it.
+    /// Its registry entry.
     pub fn info(&self) -> &SchemeInfo {
         &self.info
     }
@@ -302,9 +302,9 @@ impl Scheme {
         }
     }
 
-    /// The same scheme; the [event log](crate::event_log) of the next controller that is built of it, or of a clone of
-    /// it, is written to `destination` in blocks. The log ends when the controller is dropped. It also ends where writing
-    /// fails, and the flow goes on: `destination` must report the error itself.
+    /// Writes the [event log](crate::event_log) of the next controller that is built from it, or from a clone of it, to
+    /// `destination` in blocks. The log ends when the controller is dropped. It also ends where writing fails, and the flow
+    /// goes on: `destination` must report the error itself.
     pub fn recorded(self, destination: Box<dyn Write + Send>) -> Self {
         Self { destination: Some(Destination::new(destination)), ..self }
     }
@@ -314,7 +314,7 @@ impl Scheme {
         self.info.needs.receiver.as_ref()?(&self.arguments, context)
     }
 
-    /// What the scheme asks of the network, where it asks anything.
+    /// The scheme's request to the network, if it has one.
     pub fn advice_request(&self) -> Option<AdviceRequest> {
         self.info.needs.advice.as_ref().map(|request| request(&self.arguments))
     }

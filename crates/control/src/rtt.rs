@@ -28,7 +28,7 @@ impl Rtt {
         &Self::NONE
     }
 
-    /// What another program has measured.
+    /// Measurements of another program.
     pub fn new(latest: Span, min: Span, smoothed: Span, variation: Span) -> Self {
         Self { latest: Some(latest), min, smoothed, variation }
     }

@@ -5,7 +5,7 @@
 //! cargo run --release -p cellcc-quic --example server -- get 127.0.0.1:4433 100000000
 //! ```
 //! The server makes a certificate when it starts and leaves it in `example-server.der`, where the client looks for the
-//! only one that it trusts. What is cellcc's is marked with (1) to (4); the rest is what any noq server does.
+//! only one that it trusts. cellcc's parts are marked with (1) to (4); the rest is as in any noq server.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that tells what it does")]
 
@@ -25,7 +25,7 @@ use tokio::task::JoinSet;
 const CERTIFICATE_FILE: &str = "example-server.der";
 /// The name in the certificate, and the one that the client expects.
 const NAME: &str = "localhost";
-/// What both sides agree to speak (RFC 7301).
+/// The protocol of both sides (RFC 7301).
 const PROTOCOL: &[u8] = b"cellcc-example";
 
 /// The longest request, in bytes: a count in decimal.
@@ -54,7 +54,7 @@ async fn serve(address: SocketAddr, scheme: &str) -> Result<()> {
 
     let mut config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(server_tls()?)?));
     config.transport_config(Arc::new(transport));
-    // noq's own `Endpoint::server` works as well; this one keeps up with hundreds of connections.
+    // noq's own `Endpoint::server` also works; this one keeps up with hundreds of connections.
     let endpoint = receive_thread::endpoint(address, Some(config))
         .with_context(|| format!("cannot listen on {address}"))?;
     println!("{} on {}; ctrl-c ends it", congestion.scheme().text(), endpoint.local_addr()?);
@@ -77,7 +77,7 @@ async fn serve(address: SocketAddr, scheme: &str) -> Result<()> {
         }
     }
 
-    // Nobody new gets in; those who are there may finish.
+    // New connections are refused; the present ones may finish.
     endpoint.set_server_config(None);
     println!("{} connections may finish, for {GRACE:?}", connections.len());
     let all_ended = async { while connections.join_next().await.is_some() {} };
@@ -139,7 +139,7 @@ async fn answer_request(mut send: SendStream, mut receive: RecvStream) -> Result
     Ok(())
 }
 
-/// (4) What the scheme does, at any time and from any task.
+/// (4) The scheme's state, at any time and from any task.
 fn print_snapshot(connection: &Connection, attached: &Attached) {
     let snapshot = attached.scheme().snapshot();
     let rtt = snapshot.smoothed_rtt.map_or("none yet".into(), |rtt| format!("{:.1} ms", rtt.as_millis_f64()));

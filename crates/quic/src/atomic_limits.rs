@@ -16,7 +16,7 @@ pub(crate) struct AtomicLimits {
     send_quantum: AtomicU64,
 }
 
-/// The same limits as plain numbers.
+/// The limits as plain numbers for noq.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoqLimits {
     /// UDP payload that may be in flight now: the window, as far as a budget and pacing allow.

@@ -37,12 +37,12 @@ impl Attached {
         crate::service::lock(&self.scheme).clone()
     }
 
-    /// Whether the receiver-side component runs at the peer. Its text can serve as a note in a result.
+    /// The state of the receiver-side component at the peer. Its text can serve as a note in a result.
     pub fn peer_component(&self) -> PeerComponent {
         self.peer.shared.extension().peer_component()
     }
 
-    /// Whether the scheme's packets carry ECT(1), if it wants that. Its text can serve as a note in a result.
+    /// The state of ECT(1) on the scheme's packets, if it wants that. Its text can serve as a note in a result.
     pub fn l4s(&self) -> L4s {
         self.peer.shared.extension().l4s()
     }
@@ -73,7 +73,7 @@ pub fn attach_receiver(connection: &noq::Connection, registry: Registry) -> Atta
     AttachedReceiver::run(connection, Service::of_receiver(connection, registry, None))
 }
 
-/// The same on an endpoint whose socket maps ECN codepoints: the peer's scheme may send ECT(1).
+/// Attaches to an endpoint whose socket maps ECN codepoints: the peer's scheme may send ECT(1).
 ///
 /// # Panics
 /// Outside of a tokio runtime.

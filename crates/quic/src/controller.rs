@@ -85,7 +85,7 @@ impl Controller for SchemeController {
     }
 
     fn on_spurious_congestion_event(&mut self) {
-        // noq gives no time here, and the scheme needs none to restore what it saved.
+        // noq gives no time here, and the scheme needs none to restore its saved state.
         self.shared.with(|sender| sender.on_event(sender.last_heard(), Event::SpuriousLoss));
     }
 

@@ -3,11 +3,13 @@
 //! ```text
 //!   noq -- ECT(0) --> EcnMap -- ECT(1) --> path -- ECT(1), CE --> EcnMap -- ECT(0), CE --> noq
 //! ```
-//! noq takes ECT(1) in an acknowledgement for a fault of the path and gives ECN up. So the receiving end gives it ECT(0) instead, from
-//! before the sending end begins; [`extension`](crate::extension) says when, and carries what the receiving end counted.
+//! noq takes ECT(1) in an acknowledgement for a fault of the path and gives ECN up. So the receiving end gives it ECT(0)
+//! instead, from before the sending end begins; [`extension`](crate::extension) decides when, and carries the receiving end's
+//! counts.
 //!
-//! From then on every datagram leaves with ECT(1), also where noq has given ECN up: the receiver's counts then say what the path does.
-//! A map whose path or peer proves unfit sends Not-ECT: noq gives ECN up as well, and the scheme hears of losses alone.
+//! From then on every datagram leaves with ECT(1), also where noq has given ECN up: the receiver's counts then say what the
+//! path does. A map whose path or peer proves unfit sends Not-ECT: noq also gives ECN up, and the scheme then reacts only to
+//! losses.
 
 use crate::packet_size::ANY_FLOW;
 use cellcc_control::{Ecn, Scheme};
@@ -32,7 +34,7 @@ pub struct EcnCounts {
 }
 
 impl EcnCounts {
-    /// What came after `base` was counted.
+    /// The counts after `base`.
     pub(crate) fn since(&self, base: &Self) -> Self {
         Self {
             ect1: self.ect1.saturating_sub(base.ect1),
@@ -49,7 +51,7 @@ impl EcnCounts {
     }
 }
 
-/// Whether a flow sends ECT(1).
+/// The state of ECT(1) on a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum L4s {
     /// The scheme sends none.
@@ -59,9 +61,9 @@ pub enum L4s {
     Asked,
     /// It does.
     On,
-    /// What left with ECT came as Not-ECT: the path bleaches.
+    /// Packets sent with ECT arrived as Not-ECT: the path bleaches.
     Bleached,
-    /// What left with ECT(1) came with ECT(0).
+    /// Packets sent with ECT(1) arrived with ECT(0).
     Remarked,
     /// Nothing that left with ECT(1) came.
     Dropped,
@@ -75,7 +77,7 @@ impl L4s {
         matches!(self, Self::Bleached | Self::Remarked | Self::Dropped | Self::Unanswered)
     }
 
-    /// What the receiver's counts say of the path, in a word; nothing where the scheme sends no ECT(1).
+    /// The result of the receiver's counts on the path, in a word; `None` if the scheme sends no ECT(1).
     pub fn validation(self) -> Option<&'static str> {
         match self {
             Self::NotNeeded => None,
@@ -104,13 +106,13 @@ impl fmt::Display for L4s {
     }
 }
 
-/// What becomes of noq's codepoints towards one peer, and what has passed. It belongs to the socket; the rest of the program shares it.
+/// The mapping of noq's codepoints towards one peer, and its counts. It belongs to the socket; the rest of the program shares it.
 #[derive(Debug, Default)]
 pub struct EcnMap {
-    /// Whether datagrams leave with ECT(1), or with Not-ECT, whatever noq gives them.
+    /// True if datagrams leave with ECT(1), false for Not-ECT, whatever noq gives them.
     sends_ect1: AtomicBool,
     sends_not_ect: AtomicBool,
-    /// Whether noq gets ECT(0) for the ECT(1) that arrives.
+    /// True if noq gets ECT(0) for arriving ECT(1).
     hides_ect1: AtomicBool,
     sent: Counts,
     received: Counts,
@@ -150,7 +152,7 @@ impl EcnMap {
         if hides { Some(EcnCodepoint::Ect0) } else { ecn }
     }
 
-    /// What has arrived so far.
+    /// The counts of arrivals so far.
     pub(crate) fn received(&self) -> EcnCounts {
         self.received.get()
     }
@@ -171,7 +173,7 @@ impl EcnMap {
         self.hides_ect1.store(true, Ordering::Relaxed);
     }
 
-    /// What the peer's counts say of the path: it can have of a codepoint no more than were sent.
+    /// Judges the path by the peer's counts: they cannot exceed the sent packets of a codepoint.
     pub(crate) fn judge(&self, arrived: &EcnCounts) -> L4s {
         let sent = self.sent.get();
         if arrived.not_ect > sent.not_ect {

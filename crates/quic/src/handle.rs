@@ -26,7 +26,7 @@ impl SchemeHandle {
         connection.congestion_state(PathId::ZERO).and_then(Self::from_state)
     }
 
-    /// The same for a connection without sockets.
+    /// The handle of a connection without sockets.
     pub fn of_proto(connection: &noq_proto::Connection) -> Option<Self> {
         connection.congestion_state(PathId::ZERO).and_then(|state| Self::from_state(state.clone_box()))
     }
@@ -61,7 +61,7 @@ impl SchemeHandle {
         self.next_timer().map(|next| self.0.instant(next))
     }
 
-    /// The same on the flow's clock.
+    /// The time of the next timer on the flow's clock.
     pub fn next_timer(&self) -> Option<Time> {
         self.0.lock().next_timer().filter(|&next| next < Time::NEVER)
     }
@@ -79,7 +79,7 @@ impl SchemeHandle {
         self.0.with(|sender| sender.on_feedback(now, feedback, sent))
     }
 
-    /// The UDP payload that has reached the peer with CE since the flow began. The scheme hears of it with the next acknowledgement.
+    /// The UDP payload that has reached the peer with CE since the flow began. The scheme learns it with the next acknowledgement.
     pub fn on_marked(&self, payload: Bytes) {
         self.0.with(|sender| sender.on_marked(payload));
     }

@@ -28,7 +28,7 @@
 //! | the network's reports about a peer's bottleneck | [`advice`] |
 //! | connection logs for qvis and other tools | [`qlog`], with the feature of that name |
 //!
-//! Without the feature `sockets`, a default, there is what needs neither sockets nor tokio's runtime.
+//! Without the feature `sockets`, a default, the crate has only the parts that need neither sockets nor tokio's runtime.
 //!
 //! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
 

@@ -16,10 +16,10 @@
 use cellcc_control::{Limits, Pacer};
 use cellcc_units::{Bytes, Span, Time};
 
-/// Who calls the flow when its timers are due.
+/// The source of the flow's timer calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timers {
-    /// Nobody: noq's pacer keeps the rate.
+    /// None: noq's pacer keeps the rate.
     #[default]
     None,
     /// A driver in virtual time, to the nanosecond.

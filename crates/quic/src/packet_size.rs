@@ -8,7 +8,7 @@ pub(crate) const INITIAL_WINDOW_PACKETS: u64 = 10;
 /// Every path carries packets of this size (RFC 9000, section 14).
 const MIN_PACKET: Bytes = Bytes::new(1200);
 
-/// For what does not depend on packet sizes: the codepoint, and whether a component holds acknowledgements back.
+/// For properties that do not depend on packet sizes: the codepoint, and the delay of acknowledgements by a component.
 pub(crate) const ANY_FLOW: Context = Context {
     packet: MIN_PACKET,
     initial_window: Bytes::new(MIN_PACKET.get() * INITIAL_WINDOW_PACKETS),

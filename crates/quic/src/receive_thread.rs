@@ -32,7 +32,7 @@ pub fn endpoint(address: SocketAddr, server: Option<ServerConfig>) -> io::Result
     endpoint_on(UdpSocket::bind(address)?, server)
 }
 
-/// The same on an open socket.
+/// Makes the endpoint on an open socket.
 ///
 /// # Errors
 /// The socket cannot be used, or the system cannot start a thread.

@@ -18,8 +18,8 @@ use cellcc_control::{
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-/// Default acknowledgement delay of a peer (RFC 9000, section 18.2). noq does not report the peer's own value. The delay that
-/// peers are asked for is `REQUESTED_MAX_ACK_DELAY` in `congestion`.
+/// Default acknowledgement delay of a peer (RFC 9000, section 18.2). noq does not report the peer's own value. The delay
+/// requested from peers is `REQUESTED_MAX_ACK_DELAY` in `congestion`.
 const DEFAULT_MAX_ACK_DELAY: Span = Span::from_millis(25);
 
 /// Resolution of tokio's timers. The quantum for noq's pacer is at least this time's packets, since noq sends a quantum in as
@@ -32,7 +32,7 @@ pub type Observed = Shown;
 /// A flow at one moment. Amounts of data count whole packets on the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Snapshot {
-    /// What the scheme allows.
+    /// The scheme's limits.
     pub limits: Limits,
     /// Bytes in flight.
     pub inflight: Bytes,
@@ -79,7 +79,7 @@ enum Signals {
     Sent { waiting: Option<Signal> },
 }
 
-/// What is known of marks and what the scheme knows of them, in bytes since the beginning. noq says with each acknowledgement whether
+/// The known marks, and those passed to the scheme, in bytes since the beginning. noq says with each acknowledgement whether
 /// there are some, which counts as a packet until the peer's count comes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Marks {
@@ -88,7 +88,7 @@ struct Marks {
 }
 
 impl Marks {
-    /// What an acknowledgement of `bytes` brings.
+    /// The echo of an acknowledgement of `bytes`.
     fn echo(&mut self, bytes: Bytes) -> EcnEcho {
         let ce = self.known.saturating_sub(self.echoed).min(bytes);
         self.echoed += ce;
@@ -137,7 +137,7 @@ impl Sender {
         }
     }
 
-    /// The same for a scheme that needs counts of marks.
+    /// Adds counts of marks for a scheme that needs them.
     pub(crate) fn with_marks(self) -> Self {
         Self { marks: Some(Marks::default()), ..self }
     }

@@ -30,7 +30,7 @@ const MAX_SEND_BUFFER: u64 = 1 << 26;
 
 /// Interval between updates of the send buffer. A window that grows wakes noq at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// The same where neither a scheme nor a receiver-side component runs here.
+/// The interval if neither a scheme nor a receiver-side component runs here.
 const IDLE_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Resolution of tokio's timers.
 const TIMER_RESOLUTION: Duration = Duration::from_millis(1);
@@ -42,7 +42,7 @@ const MAX_DEFERRAL: Duration = Duration::from_millis(100);
 /// An RTT before there is a sample (RFC 9002, section 6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// What the service and the program share.
+/// The state that the service and the program share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     extension: Mutex<Extension>,
@@ -97,7 +97,7 @@ pub(crate) struct Service {
     connection: WeakConnectionHandle,
     shared: Arc<Shared>,
     sending: Option<Sending>,
-    /// IP and UDP headers of what arrives.
+    /// IP and UDP headers of arriving datagrams.
     headers: Bytes,
     /// Space in noq's datagram buffer when it is empty.
     empty_buffer: usize,
@@ -308,7 +308,7 @@ impl Service {
         let scheme = self.scheme();
         let tick = now + if scheme.is_some() { POLL_INTERVAL } else { IDLE_POLL_INTERVAL };
         let scheme = scheme.and_then(|scheme| scheme.next_time());
-        // Never now: what was due is done, or waits for the peer.
+        // Never now: due work is done, or waits for the peer.
         extension.into_iter().chain(scheme).fold(tick, Instant::min).max(now + TIMER_RESOLUTION)
     }
 }

@@ -1,4 +1,4 @@
-//! What noq's congestion controller and the rest of the program share of a flow.
+//! The state of a flow that noq's congestion controller and the rest of the program share.
 //!
 //! noq owns the controller and calls it with the connection locked; timers, feedback and advice come from other tasks. Both
 //! share one [`Sender`] behind a lock. noq reads the limits several times per packet, without the lock ([`AtomicLimits`]).
@@ -20,7 +20,7 @@ pub(crate) struct FlowSettings {
     pub(crate) epoch: Instant,
     pub(crate) initial_window: Bytes,
     pub(crate) sender: Sender,
-    /// Log of what the scheme does.
+    /// Log of the scheme's events.
     pub(crate) log: Option<Log>,
 }
 
@@ -102,7 +102,7 @@ impl SharedFlow {
         self.limits.set(&sender.noq_limits())
     }
 
-    /// Logs what the scheme does, if there is a log.
+    /// Logs the scheme's events, if there is a log.
     #[inline]
     pub(crate) fn log(&self, now: Instant, sender: &Sender) {
         if let Some(log) = &self.log {

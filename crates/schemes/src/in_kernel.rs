@@ -1,4 +1,4 @@
-//! What is known of a scheme that runs in the kernel's TCP as well: an entry, which stands in the scheme's file.
+//! The entry of a scheme that also runs in the kernel's TCP, which is in the scheme's file.
 
 use bytemuck::{CheckedBitPattern, Pod, bytes_of, cast_slice, checked, try_pod_read_unaligned};
 use cellcc_control::{Arguments, Assignment, event_log};
@@ -14,7 +14,7 @@ pub struct InKernel {
     /// The name that the kernel knows, as in `TCP_CONGESTION`; at most 15 bytes (`TCP_CA_NAME_MAX`). Its programs are the object
     /// of this name.
     pub name: &'static str,
-    /// What the registry calls it.
+    /// Its name in the registry.
     pub registry: &'static str,
     /// Arguments of the registry that say what it does anyway.
     pub always: &'static [(&'static str, &'static str)],
@@ -22,18 +22,18 @@ pub struct InKernel {
     pub since: (u32, u32),
     /// The functions of the kernel that it calls.
     pub calls: &'static [&'static str],
-    /// What decides.
+    /// The core that decides.
     pub core: &'static KernelCore,
 }
 
-/// Links of struct_ops, by which a scheme vanishes with its pin.
+/// Links of struct_ops, which remove a scheme with its pin.
 pub(crate) const LINKS: (u32, u32) = (6, 4);
 /// cong_control with the acknowledgement's number and flags.
 pub(crate) const CONTROL_WITH_FLAGS: (u32, u32) = (6, 10);
 
-/// Of the kernel, that a scheme over Reno calls.
+/// Functions of the kernel that a scheme over Reno calls.
 pub(crate) const RENO: &[&str] = &["tcp_reno_cong_avoid", "tcp_reno_ssthresh", "tcp_reno_undo_cwnd"];
-/// The same over CUBIC.
+/// Those for CUBIC.
 pub(crate) const CUBIC: &[&str] = &[
     "cubictcp_init",
     "cubictcp_recalc_ssthresh",
@@ -43,7 +43,7 @@ pub(crate) const CUBIC: &[&str] = &[
     "cubictcp_acked",
     "tcp_reno_undo_cwnd",
 ];
-/// The same over BBR.
+/// Those for BBR.
 pub(crate) const BBR: &[&str] = &[
     "bbr_init",
     "bbr_main",
@@ -57,13 +57,13 @@ pub(crate) const BBR: &[&str] = &[
 
 // An integer core: how the host decides as the kernel does, and how it is set.
 
-/// What decides for one or more schemes.
+/// The core of one or more schemes.
 pub struct KernelCore {
     /// Its number in records; C: the second argument of `STEP_OF`.
     pub number: u32,
     /// Its name: C calls `NAME_run`.
     pub name: &'static str,
-    /// The structs that C has as well.
+    /// The structs that C also has.
     pub layouts: &'static [Layout],
     check: fn(&event_log::Step) -> Option<Option<Difference>>,
     try_again: fn(u64, u32, &[u8]) -> Option<Difference>,
@@ -71,8 +71,7 @@ pub struct KernelCore {
     arguments: fn(&[u8]) -> Option<Vec<Assignment>>,
 }
 
-/// A decision of the kernel that is another here: what was given, what the kernel made of it, what is made of it here. Field by
-/// field, a field a line.
+/// A decision that differs from the kernel's: the input, the kernel's decision, the one here. Field by field, one per line.
 pub type Difference = [String; 3];
 
 /// Settings as the kernel's map holds them.

@@ -1,4 +1,4 @@
-//! What the kernel's TCP would tell a core of `cellcc_fixed`: packets and microseconds.
+//! The kernel TCP's view of a flow for a core of `cellcc_fixed`: packets and microseconds.
 
 use cellcc_control::{Ack, Tag, growth::Growth, kind::TimeOrMultiple};
 use cellcc_fixed::{Instant, Micros, Packets, Q16, Window};

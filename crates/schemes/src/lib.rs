@@ -3,7 +3,7 @@
 //! Each has a function `scheme()`: its entry in the registry, with its name, its parameters and how to build it. A program with a
 //! scheme of its own needs `cellcc_control` alone.
 //!
-//! A scheme that runs in the kernel's TCP as well says so with one more entry, in [`IN_KERNEL`].
+//! A scheme that also runs in the kernel's TCP has one more entry, in [`IN_KERNEL`].
 
 use cellcc_control::Registry;
 use in_kernel::InKernel;
@@ -79,7 +79,7 @@ pub fn registry() -> Registry {
     ])
 }
 
-/// Those that run in the kernel's TCP as well, in the order in which they are listed.
+/// The schemes that also run in the kernel's TCP, in the order of lists.
 pub const IN_KERNEL: [InKernel; 10] = [
     reminis::IN_KERNEL,
     reminis::IN_KERNEL_OVER_CUBIC,

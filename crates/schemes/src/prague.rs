@@ -1,9 +1,11 @@
 //! Prague: a window that shrinks by the share of packets that L4S queues mark.
 //!
-//! 1. Packets carry ECT(1). Of what is acknowledged in a virtual RTT, at least 25 ms, the share with a mark moves an average, alpha.
-//! 2. The first mark of a virtual RTT takes half of alpha off the window. Alpha begins at one, so that the first mark ends slow start.
-//! 3. What comes unmarked lets the window grow, by a packet in an RTT; below 25 ms by as much in 25 ms, so that rates are equal.
-//! 4. A loss halves the window. Marks and losses have episodes of their own: a loss in a marked round halves as well.
+//! 1. Packets carry ECT(1). An average, alpha, follows the marked fraction of the data acknowledged in a virtual RTT, at least
+//!    25 ms.
+//! 2. The first mark of a virtual RTT takes half of alpha off the window. Alpha begins at one, so that the first mark ends slow
+//!    start.
+//! 3. Unmarked data let the window grow, by a packet in an RTT; below 25 ms by as much in 25 ms, so that rates are equal.
+//! 4. A loss halves the window. Marks and losses have episodes of their own: a loss in a marked round also halves.
 //! 5. Packets are paced at the window per RTT, in bursts of a quarter of a millisecond.
 //!
 //! ```text
@@ -13,12 +15,13 @@
 //!    half of ssthresh)                +---loss: - 1 / 2 ----+
 //! ```
 //!
-//! Source: draft-briscoe-iccrg-prague-congestion-control; L4STeam's `tcp_prague.c` and `udp_prague` (e8e3435), whose laws are described in
-//! RFC 9331's requirements. The queue `dualpi2` marks.
+//! Source: draft-briscoe-iccrg-prague-congestion-control; L4STeam's `tcp_prague.c` and `udp_prague` (e8e3435), whose laws are
+//! described in RFC 9331's requirements. The queue `dualpi2` marks.
 //!
-//! **Differences from the sources.** Alpha moves before the cut of the same round, as in `udp_prague`; Linux cuts first. The fall-back for
-//! queues that mark as RFC 3168 has it is left out: on a cellular link the jitter that it goes by is the link's. So are `udp_prague`'s
-//! pacing above and below the rate in turn, and its faster growth. A window is held against the RTT that is smoothed here.
+//! **Differences from the sources.** Alpha moves before the cut of the same round, as in `udp_prague`; Linux cuts first. The
+//! fall-back for queues that mark as RFC 3168 has it is left out: on a cellular link the jitter that it goes by is the link's.
+//! So are `udp_prague`'s pacing above and below the rate in turn, and its faster growth. A window is held against the RTT that
+//! is smoothed here.
 
 use cellcc_control::{
     Ack, Context, Controller, Ecn, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, ShownValue,
@@ -33,9 +36,9 @@ const GAIN: f64 = 1.0 / 16.0;
 const VIRTUAL_RTT: Span = Span::from_millis(25);
 /// The smallest window, in packets.
 const LEAST_PACKETS: f64 = 2.0;
-/// What may leave at once (`PRAGUE_BURST`).
+/// The burst limit (`PRAGUE_BURST`).
 const BURST: Span = Span::from_micros(250);
-/// What a loss leaves of the window.
+/// The factor of a loss on the window.
 const BETA: f64 = 0.5;
 
 /// Rounds after slow start from which the rate does not depend on the RTT.
@@ -47,7 +50,7 @@ const TRANSITION: Parameter<kind::Count> = Parameter::new(
     "tcp_prague.c, prague_rtt_transition",
 );
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 2] = [
     ShownValue::number("alpha", "the average share of marked packets"),
     ShownValue::number("ssthresh_pkt", "where slow start ends"),
@@ -67,14 +70,14 @@ pub(super) fn scheme() -> SchemeInfo {
     }
 }
 
-/// A span of virtual time that ends with what left after it began, and not before a virtual RTT is over.
+/// A span of virtual time that ends with packets sent after it began, and not before a virtual RTT is over.
 #[derive(Debug, Clone, Copy, Default)]
 struct VirtualRound {
     began: Option<Time>,
 }
 
 impl VirtualRound {
-    /// Whether it is over at `now`, when a packet that left at `sent_at` is acknowledged.
+    /// True if it is over at `now`, when a packet that left at `sent_at` is acknowledged.
     fn is_over(self, now: Time, sent_at: Time, length: Span) -> bool {
         self.began.is_none_or(|began| sent_at >= began && now.since(began) >= length)
     }
@@ -92,7 +95,7 @@ struct Prague {
     marked: Bytes,
     alpha_round: VirtualRound,
     cut_round: VirtualRound,
-    /// When a loss cut the window last, what it took, and whether what left after it is still out.
+    /// The time of the last cut by a loss, its amount, and the state of later packets.
     lost_at: Option<Time>,
     taken: f64,
     recovers: bool,

@@ -1,4 +1,4 @@
-//! What has left and is in no report yet, for schemes that decide by reports of arrivals.
+//! Sent packets that are in no report yet, for schemes that decide by reports of arrivals.
 
 use cellcc_control::Sent;
 use cellcc_units::{Bytes, Span, Time};
@@ -41,7 +41,7 @@ impl SentHistory {
         self.outstanding
     }
 
-    /// Gives up what left more than `reordering` before a packet that has arrived, which left at `newest`.
+    /// Gives up packets that left more than `reordering` before a packet that has arrived, which left at `newest`.
     pub(crate) fn give_up(&mut self, newest: Time, reordering: Span) -> Vec<Departed> {
         let mut lost = Vec::new();
         while let Some(packet) = self.packets.front() {

@@ -45,7 +45,7 @@ pub(crate) struct Path {
     delivered: Bytes,
     lost: u64,
     signals_arrive: bool,
-    /// What a lying receiver makes of its feedback.
+    /// A lying receiver's change to its feedback.
     lie: fn(Feedback) -> Feedback,
 }
 
@@ -100,7 +100,7 @@ impl Path {
         self.signals_arrive = false;
     }
 
-    /// The receiver sends what `lie` makes of its feedback.
+    /// The receiver sends the feedback as changed by `lie`.
     pub(crate) fn receiver_lies(&mut self, lie: fn(Feedback) -> Feedback) {
         self.lie = lie;
     }
@@ -142,7 +142,7 @@ impl Path {
         self.rate.bytes_in(self.link_free_at.since(self.now)).in_packets(CONTEXT.packet)
     }
 
-    /// What the controller shows under `name`.
+    /// The controller's value of `name`.
     pub(crate) fn shows(&self, name: &str) -> Option<f64> {
         struct Values(BTreeMap<&'static str, f64>);
         impl Observer for Values {
@@ -315,7 +315,7 @@ impl Round {
             let mut echo = EcnEcho::default();
             echo.add(if marks(index) { Ecn::Ce } else { self.unmarked }, packet.bytes);
             self.flow.on_ack(self.now, &[packet], Some(self.rtt), Some(echo));
-            // What it allows leaves at once, as it would.
+            // Its allowance leaves at once, as it would.
             self.now += Span::from_nanos(1);
         }
     }

@@ -1,7 +1,7 @@
 //! Vegas: as many packets in the queue as it takes to notice it, and no more.
 //!
-//! How it works, its source, and what differs from the paper and from Linux: [`cellcc_fixed::vegas`], which also runs in the
-//! kernel. Here is what the kernel's TCP would give it: Reno's law, and when a recovery is left.
+//! Its mechanism, its source, and the differences from the paper and from Linux: [`cellcc_fixed::vegas`], which also runs in the
+//! kernel. This file supplies the input of the kernel's TCP: Reno's law, and when a recovery is left.
 
 use crate::in_kernel::{InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{KernelView, millis, real, with_window};
@@ -43,7 +43,7 @@ const GAMMA: Parameter<kind::Packets> = Parameter::new(
     "Linux tcp_vegas.c",
 );
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 2] = [
     ShownValue::number("base_rtt_ms", "the smallest RTT"),
     ShownValue::number("diff_pkt", "packets in the queue, judged by the RTT"),
@@ -73,7 +73,7 @@ pub(crate) const IN_KERNEL: InKernel = InKernel {
     core: &const { KernelCore::of::<VegasStep, Config>(3, "vegas") },
 };
 
-/// What the core takes.
+/// The core's configuration.
 fn config(arguments: &Arguments) -> Config {
     let [alpha, beta, gamma] =
         [ALPHA, BETA, GAMMA].map(|threshold| Packets(arguments.get(&threshold) as u32));
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn two_to_four_packets_wait_in_the_queue() {
         let mut path = path();
-        // Slow start overshoots, since it doubles per RTT and hears of the queue an RTT late; then one packet per RTT.
+        // Slow start overshoots, since it doubles per RTT and sees the queue an RTT late; then one packet per RTT.
         path.run_for(Span::from_secs(90));
         for _ in 0..20 {
             path.run_for(Span::from_millis(73));

@@ -1,7 +1,8 @@
 //! Westwood+: Reno that answers a loss with the window that its bandwidth estimate asks for, in place of half.
 //!
-//! How the estimate comes about, its source, and what differs from the papers and from Linux: [`cellcc_fixed::westwood`],
-//! which also runs in the kernel. Here is what the kernel's TCP would give it: Reno's law, and what begins and ends a recovery.
+//! The source of the estimate, and the differences from the papers and from Linux: [`cellcc_fixed::westwood`],
+//! which also runs in the kernel. This file supplies the input of the kernel's TCP: Reno's law, and the begin and end of a
+//! recovery.
 //!
 //! ```text
 //!               window = ssthresh
@@ -17,9 +18,8 @@
 //! and leaves two packets in place of one.
 //!
 //! **The profile `linux`** halves the window at the loss, as Reno, and sets the estimate when recovery ends. The window then
-//! rises in one step, and what leaves at once for it overflows a small buffer: with a quarter of a BDP the flow used 69 % of
-//! the link, and lost 23 times as many packets as CUBIC (20 Mbit/s, 40 ms, 17 packets). So the paper's reading is the
-//! default.
+//! rises in one step, and the burst overflows a small buffer: with a quarter of a BDP the flow used 69 % of the link, and lost
+//! 23 times as many packets as CUBIC (20 Mbit/s, 40 ms, 17 packets). So the paper's reading is the default.
 
 use crate::in_kernel::{InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{KernelView, packets, with_window};
@@ -46,7 +46,7 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "Mascolo et al. 2001, section 2.2; Linux tcp_westwood.c",
 );
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 1] = [ShownValue::number("bandwidth_mbit_s", "the bandwidth estimate")];
 
 pub(super) fn scheme() -> SchemeInfo {
@@ -183,7 +183,7 @@ mod tests {
         Path::new(scheme, Rate::from_mbit_per_sec(12.0), Span::from_millis(99))
     }
 
-    /// Runs until the recovery from the next loss is over. In Linux' profile Reno's half comes first.
+    /// Runs until the recovery from the next loss is over. In Linux's profile Reno's half comes first.
     fn lose_one(path: &mut Path) {
         path.drop_next(1);
         let before = path.window();
@@ -200,7 +200,7 @@ mod tests {
             path.run_until(|path| path.inflight() <= 110.0);
             path.run_until(|path| path.inflight() >= 100.0 + queue);
             lose_one(&mut path);
-            // 100 packets. Linux' halves leave the link idle for part of a sample; Reno's growth has begun again.
+            // 100 packets. Linux's halves leave the link idle for part of a sample; Reno's growth has begun again.
             let ssthresh = path.shows("ssthresh").expect("a loss sets it");
             assert!((95.0..=101.0).contains(&ssthresh), "{scheme}: {ssthresh} after a queue of {queue}");
             let grown = path.window() - ssthresh;

@@ -49,8 +49,8 @@ pub fn open(path: &Path) -> Result<File, InputError> {
     }
 }
 
-/// Opens a file where a program keeps one, as in an output folder. A pipe that somebody has put there is refused too: opening
-/// it waits for a writer, and nobody may come.
+/// Opens a file where a program keeps one, as in an output folder. A pipe is also refused: opening it waits for a writer, which
+/// may never come.
 ///
 /// # Errors
 /// Where it cannot be opened, or is something else.
@@ -93,7 +93,7 @@ fn content(file: File, most: Bytes) -> Result<Vec<u8>, InputError> {
     }
 }
 
-/// The same as text.
+/// Reads it as text.
 ///
 /// # Errors
 /// As [`read`]; and where it is not UTF-8.

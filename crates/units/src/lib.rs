@@ -1,7 +1,6 @@
 //! The quantities of cellcc as types, each with one text form: [`Time`] and [`Span`] in nanoseconds (`"20ms"`),
-//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The one
-//! way to read a file that a user names is here as well, [`input`], to write one, [`output`], and to print a name that
-//! somebody else chose, [`printable`].
+//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The one way to read a file that
+//! a user names is also here, [`input`], to write one, [`output`], and to print an untrusted name, [`printable`].
 //!
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.

@@ -24,15 +24,15 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     WholeFile::named(path)?.fill(|out| out.write_all(content.as_ref()))
 }
 
-/// A file that has another name, next to its own, until it is whole and on the disk. A reader sees all of it or what was there
-/// before, also after a full disk or a crash. Dropped before, it leaves nothing.
+/// A file that has another name, next to its own, until it is whole and on the disk. A reader sees all of it or the previous
+/// content, also after a full disk or a crash. Dropped before, it leaves nothing.
 ///
-/// It replaces a file, and a symbolic link itself, not what that leads to. Links in the folder's path are followed.
+/// It replaces a file, and a symbolic link itself, not its target. Links in the folder's path are followed.
 #[derive(Debug)]
 pub struct WholeFile {
     file: File,
     path: PathBuf,
-    /// None: what stands at the path is written to, and not replaced.
+    /// `None`: the file at the path is written to, and not replaced.
     part: Option<Part>,
     replaces: bool,
 }
@@ -48,8 +48,8 @@ impl Drop for Part {
 }
 
 impl WholeFile {
-    /// A file that a user names. A pipe, a terminal or a device is written to and never replaced, and so is what `/dev/stdout`,
-    /// `/dev/fd/3` or `>(COMMAND)` of a shell stands for.
+    /// A file that a user names. A pipe, a terminal or a device is written to and never replaced, and so are `/dev/stdout`,
+    /// `/dev/fd/3` or `>(COMMAND)` of a shell.
     ///
     /// # Errors
     /// Nothing can be written there: no such folder, or a folder has the name.
@@ -61,7 +61,7 @@ impl WholeFile {
         Ok(Self { file, path: path.into(), part: None, replaces: true })
     }
 
-    /// A file where a program keeps one, as in an output folder: whatever somebody has put there is replaced.
+    /// A file at a program's own place, as in an output folder: anything there is replaced.
     ///
     /// # Errors
     /// Nothing can be written there.
@@ -92,7 +92,7 @@ impl WholeFile {
         let mut number = 1;
         loop {
             let part = unfinished(path, &name, number);
-            // Nobody's file is opened, and no link is followed.
+            // No existing file is opened, and no link is followed.
             match options.write(true).create_new(true).open(&part) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
                 opened => {
@@ -105,8 +105,7 @@ impl WholeFile {
 
     /// Fails where the name is already taken.
     ///
-    /// # Errors
-    /// [`ErrorKind::AlreadyExists`], now or when it is finished: what is there stays.
+    /// # Errors [`ErrorKind::AlreadyExists`], now or when it is finished: the existing file stays.
     pub fn unless_there(self) -> io::Result<Self> {
         if self.part.is_some() && self.path.symlink_metadata().is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
@@ -145,7 +144,8 @@ impl WholeFile {
         self.begin().map(drop)
     }
 
-    /// Gives it its name as it is, for what grows while others read it, as logs do. A full disk leaves what it had room for.
+    /// Gives it its name at once, for files that others read while they grow, such as logs. A full disk keeps the part that had
+    /// room.
     ///
     /// # Errors
     /// Something may not be replaced.
@@ -178,7 +178,7 @@ impl Write for WholeFile {
     }
 }
 
-/// Removes what a killed process has left of this file, where no other process writes it now.
+/// Removes this file's part left by a killed process, unless another process writes it now.
 pub fn remove_unfinished(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let _ = fs::remove_file(unfinished(path, &name, 1));
@@ -192,7 +192,8 @@ fn unfinished(path: &Path, name: &str, number: u32) -> PathBuf {
     path.with_file_name(format!("{start}{name}{number}{end}"))
 }
 
-/// True for what is written to in its place and never replaced: a pipe, a terminal, a device. A link is replaced, unless it is one of the system's own, such as `/dev/stdout`.
+/// True for a file that is written to in place and never replaced: a pipe, a terminal, a device. A link is replaced, unless it
+/// is one of the system's own, such as `/dev/stdout`.
 pub fn is_stream(path: &Path) -> bool {
     let Ok(found) = path.symlink_metadata() else { return false };
     if !found.is_symlink() {
@@ -202,7 +203,7 @@ pub fn is_stream(path: &Path) -> bool {
     folder.canonicalize().is_ok_and(|folder| folder == Path::new("/dev") || folder.starts_with("/proc"))
 }
 
-/// Who may read and write a file, without the bits that lend rights.
+/// Permissions to read and write a file, without the bits that lend rights.
 #[cfg(unix)]
 fn access(metadata: fs::Metadata) -> Permissions {
     use std::os::unix::fs::PermissionsExt;

@@ -5,7 +5,7 @@ use crate::{ParseError, Span};
 use core::str::FromStr;
 use std::borrow::Cow;
 
-/// Splits `"codel(target=5ms)"` into the name and what stands inside the parentheses, which may be left out; `None` where they
+/// Splits `"codel(target=5ms)"` into the name and the part inside the parentheses, which may be missing; `None` where they
 /// are not closed.
 pub fn name_and_parts(text: &str) -> Option<(&str, &str)> {
     match text.trim().split_once('(') {
@@ -22,7 +22,7 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// Splits what stands `inside` the parentheses. `expected` goes into every error.
+    /// Splits the text `inside` the parentheses. `expected` goes into every error.
     ///
     /// # Errors
     /// An empty part, as after a comma too many.

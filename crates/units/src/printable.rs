@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The text in one line, without what a terminal would obey: control characters, and those that turn the direction of writing,
-/// as JSON escapes them: `\u001b`.
+/// The text in one line, without characters that a terminal would obey: control characters, and those that turn the direction
+/// of writing, as JSON escapes them: `\u001b`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }

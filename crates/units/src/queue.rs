@@ -6,9 +6,9 @@ use crate::{Bytes, Span};
 /// The limit of a drop-tail queue, written `"3200pkt"`, `"1.5MB"`, `"100ms"`, `"2bdp"` or `"unlimited"`.
 ///
 /// A packet is admitted where the queue is within the limit with this packet in it. The packet in service counts
-/// until its last byte has left. So "3200pkt" means what it means in Mahimahi, whose settings papers quote: there a
-/// full-sized packet stays in the queue until its delivery opportunity, and then leaves whole. (Mahimahi does not
-/// count the rest of a packet that straddles two opportunities.)
+/// until its last byte has left. So "3200pkt" has its meaning of Mahimahi, whose settings papers quote: there a full-sized
+/// packet stays in the queue until its delivery opportunity, and then leaves whole. (Mahimahi does not count the rest of a
+/// packet that straddles two opportunities.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueueLimit {
     /// At most this many packets.

@@ -6,8 +6,8 @@ use core::str::FromStr;
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// Why a text is not a quantity. The message names the text, what was expected and an example; first, where it is known, what
-/// was meant.
+/// Why a text is not a quantity. The message names the text, the expected form and an example; first, where it is known, the
+/// probable meaning.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}`{text}` is not {expected}", suggested(meant))]
 pub struct ParseError {
@@ -32,7 +32,7 @@ impl ParseError {
         Self { text: shown, expected: expected.into(), meant: None }
     }
 
-    /// The same error, where the text was probably meant as `meant`.
+    /// Adds the probable meaning `meant` to the error.
     pub fn meaning(self, meant: Option<String>) -> Self {
         Self { meant, ..self }
     }
@@ -161,16 +161,17 @@ pub(crate) use text_form;
 /// Numbers and functions of an expression, flows of a run, alternatives: more of one text are a slip of the keyboard.
 pub const MOST_TERMS: usize = 1_000;
 
-/// All that a text stands for: a reader that looks ahead at each term, or copies the text for each alternative, still ends in seconds.
+/// All that a text stands for: a reader that looks ahead at each term, or copies the text for each alternative, still ends in
+/// seconds.
 pub const MOST_BYTES: usize = 1_000_000;
 
 /// Brackets, tables or keys in one another. Nothing that can be meant is half as deep.
 pub const DEEPEST: usize = 12;
 
-// What was probably meant.
+// The probable meaning.
 
-/// What there is instead of `given`: `; there are A, B`. Where one of the `known`, separated by commas, is like it, that one comes
-/// first: `; did you mean A? There are A, B`. `there` is what introduces the list.
+/// The alternatives to `given`: `; there are A, B`. Where one of the `known`, separated by commas, is like it, that one comes
+/// first: `; did you mean A? There are A, B`. `there` introduces the list.
 pub fn instead(given: &str, there: &str, known: &str) -> String {
     match closest(given, known.split(", ")) {
         Some(name) => {
@@ -186,7 +187,7 @@ fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<
     // One letter in three is another, or two stand in each other's place: then words look alike to a reader.
     const LETTERS_AN_ERROR: usize = 3;
     let errors = |name: &str| strsim::osa_distance(given, name);
-    // Of two that are as close, the one of the same length: `bbr3` is rather `bbr2` than `bbr`.
+    // Of two equally close words, the one with the text's length: `bbr3` is rather `bbr2` than `bbr`.
     let closest = known
         .into_iter()
         .min_by_key(|name| (errors(name), name.chars().count().abs_diff(given.chars().count())));

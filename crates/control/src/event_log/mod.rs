@@ -7,10 +7,10 @@
 //! | how to record one | [`Scheme::recorded`](crate::Scheme::recorded) |
 //! | how to read one, and to replay it | [`EventLog`] |
 //! | the file: header, blocks, checksums, end | `file` |
-//! | what is written of a controller | `entry` |
+//! | the content of a controller's log | `entry` |
 //! | the values in words | `show` |
 //!
-//! A file says which vocabulary its events are of: `controller`, or `kernel` for [`Step`]s of the cores that run in the
+//! A file names the vocabulary of its events: `controller`, or `kernel` for [`Step`]s of the cores that run in the
 //! kernel's TCP. Another needs no other file format.
 
 mod entry;

@@ -39,7 +39,7 @@ impl fmt::Debug for Destination {
     }
 }
 
-/// A controller that does what another one does, and writes down each event with the decision after it.
+/// A controller that wraps another one and logs each event with the decision after it.
 struct Recorder {
     driven: Driven,
     writer: Writer,

@@ -14,7 +14,7 @@ pub struct EventLog<R> {
 }
 
 impl<R: Read> EventLog<R> {
-    /// Reads what comes before the events. Reading is buffered.
+    /// Reads the part before the events. Reading is buffered.
     ///
     /// # Errors
     /// See [`EventLogError`].
@@ -26,7 +26,7 @@ impl<R: Read> EventLog<R> {
         Ok(Self { reader, last: None })
     }
 
-    /// Scheme, what its controller was built with, and the version of the code.
+    /// Scheme, context of its controller, and the version of the code.
     pub fn header(&self) -> &Header {
         self.reader.header()
     }
@@ -42,8 +42,7 @@ impl<R: Read> EventLog<R> {
 
     /// Gives `controller` every event, up to the first that it decides otherwise.
     ///
-    /// # Errors
-    /// The file ends too soon, or is damaged; what came before that was decided alike.
+    /// # Errors The file ends too soon, or is damaged; all decisions before that were equal.
     pub fn replay(&mut self, controller: Box<dyn Controller>) -> Result<Replay, EventLogError> {
         let mut controller = Driven::new(controller);
         let mut replay = Replay { events: 0, duration: Span::ZERO, difference: None };
@@ -68,8 +67,7 @@ impl<R: Read> EventLog<R> {
 
     /// Gives `controller` every event, whatever it decides.
     ///
-    /// # Errors
-    /// The file ends too soon, or is damaged; what came before that was given.
+    /// # Errors The file ends too soon, or is damaged; all events before that were given.
     pub fn give_all(&mut self, controller: Box<dyn Controller>) -> Result<(), EventLogError> {
         let mut controller = Driven::new(controller);
         while let Some(entry) = self.next_entry()? {
@@ -105,40 +103,40 @@ impl InMemory {
         acks.count() as u64
     }
 
-    /// Gives `controller` every event, and asks after each what it decides, as a flow does.
+    /// Gives `controller` every event, and reads its decision after each, as a flow does.
     pub fn give_all(&self, controller: Box<dyn Controller>) {
         let mut controller = Driven::new(controller);
         for entry in &self.0 {
             let Entry { now, call, .. } = entry.entry();
             controller.give(now, &call);
-            // Nobody needs the decision: what is measured is that it was made.
+            // The decision is not used: the measurement covers its computation.
             std::hint::black_box(controller.decision());
         }
     }
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Clone)]
 pub struct Replay {
     /// How many events the controller was given.
     pub events: u64,
     /// From the first of them that was an event of the flow to the last.
     pub duration: Span,
-    /// What it decided otherwise at that one; `None` where it decided all alike.
+    /// The difference in its decision; `None` where it decided all alike.
     pub difference: Option<Difference>,
 }
 
-/// The first event after which a controller decided otherwise.
+/// The first event with a different decision.
 #[derive(Debug, Clone)]
 pub struct Difference {
     /// When.
     pub now: Time,
-    /// What it was given: `ack`, `timer`.
+    /// The kind of the event: `ack`, `timer`.
     pub kind: &'static str,
-    /// With what: names and values, with units.
+    /// Its inputs: names and values, with units.
     pub inputs: Vec<(String, String)>,
-    /// What was decided then.
+    /// The recorded decision.
     pub recorded: Decision,
-    /// What was decided now.
+    /// The replayed decision.
     pub replayed: Decision,
 }

@@ -1,4 +1,4 @@
-//! The vocabulary `kernel`: what the kernel's TCP asked the integer cores of its schemes, and what they decided there.
+//! The vocabulary `kernel`: questions of the kernel's TCP to the integer cores of its schemes, and their decisions.
 //!
 //! A step is memory that the kernel's programs and `cellcc-kernel` lay out alike. Here it is only bytes, in words of eight.
 
@@ -13,11 +13,11 @@ const VOCABULARY: &str = "kernel";
 /// A step of a core in the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Which core, and of which socket.
+    /// The core, and its socket.
     pub of: Vec<u64>,
     /// All that it was given.
     pub before: Vec<u64>,
-    /// The same once it had decided.
+    /// The state after the decision.
     pub after: Vec<u64>,
 }
 
@@ -49,7 +49,7 @@ impl StepWriter {
 pub struct StepReader<R>(Reader<R>);
 
 impl<R: Read> StepReader<R> {
-    /// Reads what comes before the steps. Reading is buffered.
+    /// Reads the part before the steps. Reading is buffered.
     ///
     /// # Errors
     /// See [`EventLogError`].

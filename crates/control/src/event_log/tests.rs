@@ -27,7 +27,7 @@ impl Controller for Still {
     }
 }
 
-/// What was written, to be read while the writer lives.
+/// The written log, to be read while the writer lives.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -218,7 +218,7 @@ fn one_of_each() -> Vec<Entry<'static>> {
     calls.into_iter().enumerate().map(entry).collect()
 }
 
-/// These bytes change with the format alone: then its version has to change, too.
+/// These bytes change with the format alone: then its version must also change.
 #[test]
 fn every_kind_of_event_is_written_as_it_was_and_reads_back() {
     let written = Written::default();

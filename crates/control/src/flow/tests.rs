@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 const PACKET: Bytes = Bytes::new(1500);
 const RTT: Span = Span::from_millis(20);
 
-/// What a controller received.
+/// The events of a controller.
 #[derive(Default)]
 struct CallLog {
     rates: Vec<RateSample>,
@@ -45,7 +45,7 @@ impl Controller for Listener {
     }
 }
 
-/// A flow, what its controller receives, and the time at which its first packets leave.
+/// A flow, its controller's events, and the time at which its first packets leave.
 fn flow() -> (Flow, Arc<Mutex<CallLog>>, Time) {
     let listener = Listener::default();
     let reported = Arc::clone(&listener.0);

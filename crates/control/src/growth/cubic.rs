@@ -1,6 +1,6 @@
 //! CUBIC: the window follows a cubic function of the time since the last loss.
 //!
-//! 1. A loss at window `W_max` leaves 70 % of it.
+//! 1. A loss at window `W_max` reduces it to 70 %.
 //! 2. Then the window runs along `W(t) = C (t - K)^3 + W_max`: fast at first, flat around `W_max`, which it meets after
 //!    `K` seconds, fast again beyond. Growth depends on time and hardly on the RTT.
 //! 3. Where Reno would be faster (short RTTs, small windows) the window follows Reno's (`W_est`).
@@ -21,12 +21,12 @@
 //!
 //! Differences from the RFC: the cut takes 70 % of the window and not of the bytes in flight (which section 4.6 allows
 //! where the window does not grow unused, as here). A mark (ECN-CE) cuts as a loss does.
-//! Persistent congestion (RFC 9002) stands where the RFC says timeout, and leaves two packets instead of one. A window written from outside
-//! ([`Growth::set_window`]) leaves the epoch alone, as in Linux, where a plugin that writes snd_cwnd does not tell CUBIC;
-//! only `W_est` comes down with it, since otherwise the next ACK would undo the write.
+//! Persistent congestion (RFC 9002) stands where the RFC says timeout, and leaves two packets instead of one. A window written
+//! from outside ([`Growth::set_window`]) leaves the epoch alone, as in Linux, where a plugin that writes snd_cwnd does not tell
+//! CUBIC; only `W_est` comes down with it, since otherwise the next ACK would undo the write.
 //!
-//! [`CubicVariant::Linux`] has two of Linux' own differences (tcp_cubic.c), which decide at windows of a few packets: `W_est` grows
-//! by alpha for ever (`bictcp_update` knows no `cwnd_prior`), and a cut leaves whole packets, rounded down
+//! [`CubicVariant::Linux`] has two of Linux's own differences (tcp_cubic.c), which decide at windows of a few packets: `W_est`
+//! grows by alpha for ever (`bictcp_update` knows no `cwnd_prior`), and a cut leaves whole packets, rounded down
 //! (`cubictcp_recalc_ssthresh`).
 
 use super::hystart::{Hystart, HystartMode};
@@ -39,7 +39,7 @@ use cellcc_units::{Bytes, Span, Time};
 const C: f64 = 0.4;
 /// RFC 9438, section 4.6: a loss leaves this share of the window.
 const BETA: f64 = 0.7;
-/// RFC 9438, section 4.3: Reno's growth per RTT, in packets, that with this beta gets what Reno gets.
+/// RFC 9438, section 4.3: Reno's growth per RTT, in packets, that with this beta reaches Reno's throughput.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// RFC 9438, section 4.4: the window grows by half per RTT at most.
 const MAX_TARGET: f64 = 1.5;
@@ -63,9 +63,9 @@ pub struct Cubic {
     variant: CubicVariant,
     hystart: Hystart,
     state: State,
-    /// That of the state, in bytes: asked for several times between changes.
+    /// The window of the state, in bytes: read several times between changes.
     window: Bytes,
-    /// What a spurious loss gives back (RFC 9438, section 4.9).
+    /// The state that a spurious loss restores (RFC 9438, section 4.9).
     saved: Option<State>,
 }
 
@@ -109,7 +109,7 @@ impl Cubic {
         }
     }
 
-    /// The same law as somebody else has it.
+    /// Uses another variant of the law.
     #[must_use]
     pub fn with_variant(self, variant: CubicVariant) -> Self {
         Self { variant, ..self }
@@ -127,8 +127,8 @@ impl Cubic {
         self.window
     }
 
-    /// Grows towards ssthresh; returns the bytes acknowledged beyond it. Cold, so that congestion avoidance, where flows spend their
-    /// time, pays nothing for it.
+    /// Grows towards ssthresh; returns the bytes acknowledged beyond it. Cold, so that congestion avoidance, where flows spend
+    /// their time, pays nothing for it.
     #[cold]
     fn slow_start(&mut self, ack: &Ack<'_>) -> Bytes {
         let step = self.hystart.on_ack(ack, self.state.ssthresh == Bytes::MAX, self.window);
@@ -183,8 +183,7 @@ impl Cubic {
         }
     }
 
-    /// Counts in packets of this size. The windows stay what they are in bytes; with another size than before the curve
-    /// begins anew.
+    /// Counts in packets of this size. The windows keep their value in bytes; with another size than before the curve restarts.
     fn count_in(&mut self, packet_size: Bytes) {
         if packet_size == self.packet_size {
             return;

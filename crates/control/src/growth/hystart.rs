@@ -2,7 +2,7 @@
 //!
 //! 1. Each round of slow start takes the minimum of its RTT samples.
 //! 2. A round whose minimum lies an eighth (4 to 16 ms) above that of the round before ends slow start.
-//! 3. What follows is conservative slow start (CSS): a quarter of the growth, for five rounds.
+//! 3. Conservative slow start (CSS) follows: a quarter of the growth, for five rounds.
 //! 4. An RTT below the one that began CSS proves the rise to have been noise: slow start resumes.
 //! 5. After five rounds of CSS the window becomes ssthresh and congestion avoidance begins.
 //!
@@ -16,9 +16,9 @@
 //! Source: RFC 9406.
 //!
 //! Differences from the RFC: none in the rules. Off by default in both laws: RFC 9406 is optional to RFC 5681 and to
-//! RFC 9438 (section 4.10: MAY), Linux' Reno has nothing of the kind, and Linux' CUBIC carries the older HyStart, whose
-//! ACK-train test this is not: [`HystartMode::Linux`] is that one. A cellular link may vary its RTT by more than the threshold without a standing queue,
-//! which would end slow start early; the switch exists to measure that.
+//! RFC 9438 (section 4.10: MAY), Linux's Reno has nothing of the kind, and Linux's CUBIC carries the older HyStart, whose
+//! ACK-train test this is not: [`HystartMode::Linux`] is that one. A cellular link may vary its RTT by more than the threshold
+//! without a standing queue, which would end slow start early; the switch exists to measure that.
 
 use crate::contract::Ack;
 use cellcc_units::{Bytes, Span, Time};
@@ -38,18 +38,18 @@ const CSS_ROUNDS: u32 = 5;
 /// RFC 9406, section 4.3: packets that one ACK of an unpaced sender may add (`L`).
 const L: u64 = 8;
 
-/// Whether slow start watches the RTT.
+/// The RTT test in slow start, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HystartMode {
     /// Slow start ends at a loss only (RFC 5681).
     Off,
     /// HyStart++ (RFC 9406) in the initial slow start.
     On,
-    /// Linux' older HyStart, in the initial slow start.
+    /// Linux's older HyStart, in the initial slow start.
     Linux,
 }
 
-/// What one acknowledgement does to a window in slow start.
+/// The effect of one acknowledgement on a window in slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     /// By how much the window grows.
@@ -114,7 +114,7 @@ impl Hystart {
         Step { growth, leave }
     }
 
-    /// The same where the window was not used, and does not grow: Linux looks at every acknowledgement (`bictcp_acked`).
+    /// An acknowledgement while the window is not used, and does not grow: Linux looks at every acknowledgement (`bictcp_acked`).
     pub(crate) fn ends_unused(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
         self.mode == HystartMode::Linux && self.linux.leaves(ack, window)
     }
@@ -155,7 +155,7 @@ pub(super) fn threshold(last_round_min: Span) -> Span {
 //
 // 1. From a window of 16 packets on, ACKs that follow each other within 2 ms are a train. One that lasts longer than half the
 //    minimum RTT ends slow start: the window fills the path.
-// 2. The first eight RTTs of a round that all lie an eighth (4 to 16 ms) above the minimum RTT end it, too.
+// 2. The first eight RTTs of a round that all lie an eighth (4 to 16 ms) above the minimum RTT also end it.
 //
 // Source: Ha and Rhee, "Taming the elephants", Computer Networks 55(9), 2011; Linux 4.13: tcp_cubic.c, `hystart_update`, whose
 // clock counts milliseconds.
@@ -224,7 +224,7 @@ mod tests {
     const MS: Span = Span::from_millis(1);
     const PACKET: Bytes = Bytes::new(1500);
 
-    /// CUBIC whose ACKs come this far apart, each of a packet, in rounds of 100; the window of each round's end, until slow start
+    /// CUBIC with ACKs at this interval, each of a packet, in rounds of 100; the window of each round's end, until slow start
     /// is over.
     fn windows(gap: Span, rtt_of_round: impl Fn(u64) -> Span) -> Vec<f64> {
         let context = Context { packet: PACKET, initial_window: PACKET * 20, seed: 1 };

@@ -13,7 +13,7 @@ pub use cubic::{Cubic, CubicVariant};
 pub use hystart::HystartMode;
 pub use new_reno::NewReno;
 
-/// What the laws show: NewReno the first, CUBIC all.
+/// The values that the laws expose: NewReno the first, CUBIC all.
 pub const SHOWS: [ShownValue; 4] = [
     ShownValue::number("ssthresh_pkt", "slow-start threshold"),
     ShownValue::number("w_max_pkt", "W_max: the window that the cubic curve returns to"),

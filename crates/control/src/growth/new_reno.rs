@@ -4,7 +4,7 @@
 //! 2. Congestion avoidance: one packet for every window's worth of bytes acknowledged.
 //! 3. The first loss of a recovery episode halves window and ssthresh; further losses of the episode change nothing.
 //! 4. Persistent congestion leaves two packets and starts again with slow start.
-//! 5. A loss that turns out spurious gives back what it took.
+//! 5. A loss that turns out spurious restores the window.
 //!
 //! ```text
 //!               window = ssthresh
@@ -41,7 +41,7 @@ pub struct NewReno {
     initial_window: Bytes,
     hystart: Hystart,
     state: State,
-    /// What a spurious loss gives back.
+    /// The state that a spurious loss restores.
     saved: Option<State>,
 }
 
@@ -59,7 +59,7 @@ impl NewReno {
         Self::with_hystart(context, HystartMode::Off)
     }
 
-    /// The same with a choice of slow start.
+    /// Builds it with a choice of slow start.
     pub fn with_hystart(context: &Context, hystart: HystartMode) -> Self {
         Self {
             packet_size: context.packet,
@@ -98,7 +98,7 @@ impl NewReno {
             state.acked -= state.window;
             state.window += self.packet_size;
         }
-        // Only a window that was cut from outside can be smaller than what one ACK takes off the flight.
+        // Only a window that was cut from outside can be smaller than the data acknowledged by one ACK.
         state.acked = state.acked.min(state.window);
     }
 }

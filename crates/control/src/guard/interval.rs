@@ -1,4 +1,4 @@
-//! What an interval of some RTTs shows of a promise.
+//! The evidence of an interval of some RTTs on a promise.
 //!
 //! A correct report describes the period before it was sent, and is up to one RTT old. The flow cannot see how old it is, but it
 //! is no older than [`age`](Promise::age). So a report about the time from a to b was in hand some
@@ -28,7 +28,7 @@ pub(super) const REFUTED_ABOVE: f64 = 1.5;
 pub(super) const UNQUEUED_BELOW: f64 = 1.5;
 /// ... in this share of the samples.
 const UNQUEUED_SHARE: f64 = 0.9;
-/// Of fewer packets than this share of the promise no more can be said than that the flow did not send them.
+/// Below this share of the promise, packets show only that the flow did not send more.
 const KEPT_ABOVE: f64 = 0.5;
 
 /// What happened since the interval began.
@@ -39,7 +39,7 @@ pub(super) struct Interval {
     covered_from: Time,
     /// When the last report that may be of this interval has come; none before the interval's end.
     settled_at: Option<Time>,
-    /// To this flow, up to the interval's end; and of that what is surely about this interval.
+    /// To this flow, up to the interval's end; and the part that is surely about this interval.
     promised: Bytes,
     surely_promised: Bytes,
     /// To all of the user's flows, all that may be about this interval.
@@ -55,7 +55,7 @@ pub(super) struct Interval {
     probed: bool,
 }
 
-/// What an interval shows.
+/// The evidence of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Seen {
     /// The path was full, and much less than promised arrived.
@@ -117,7 +117,7 @@ impl Interval {
         self.held_back = true;
     }
 
-    /// The flow did not keep to the promise: what it shows is the probe's to tell.
+    /// The flow did not keep to the promise: the probe judges it instead.
     pub(super) fn probe(&mut self) {
         self.probed = true;
     }
@@ -133,7 +133,7 @@ impl Interval {
         lasted >= length && (self.has(MIN_PACKETS, ack) || self.held_back || lasted >= length * LONGEST)
     }
 
-    /// The interval ends; reports up to so old may still tell of it. Compares what arrived with what was promised so far.
+    /// The interval ends; reports up to so old may still tell of it. Compares arrivals with the promise so far.
     pub(super) fn end(&mut self, ack: &Ack<'_>, age: Span) -> Seen {
         self.settled_at = Some(ack.now + age);
         if self.held_back || !self.has(MIN_PACKETS, ack) {
@@ -168,7 +168,7 @@ impl Interval {
             || self.lost > sent.mul_f64(FULL_LOSS_SHARE)
     }
 
-    /// What arrived, per time in which packets waited, is much more than what was promised per time.
+    /// The arrival rate, per time in which packets waited, is much more than the promised rate.
     fn is_idle(&self, lasted: Span) -> bool {
         let served = self.delivered.as_f64() * lasted.as_secs_f64();
         let promised = self.promised.as_f64() * self.waited.as_secs_f64();
@@ -184,15 +184,15 @@ mod tests {
 
     const PERIOD: Span = Span::from_millis(50);
 
-    /// What an interval of 500 ms and a minimum RTT of 20 ms shows: `promised` to each of so many flows, `delivered` in
-    /// packets with `rtt` each, which waited for `waited`. Whether more than promised arrived, too.
+    /// The evidence of an interval of 500 ms and a minimum RTT of 20 ms: `promised` to each of so many flows, `delivered` in
+    /// packets with `rtt` each, which waited for `waited`. True if more than the promise arrived.
     fn seen(promised: u64, flows: u64, delivered: u64, rtt: u64, waited: u64) -> (Seen, bool) {
         let share = Rate::from_transfer(PACKET * promised, Span::from_millis(500));
         let promise = Promise { share, whole: share.mul_f64(flows as f64), ..Promise::default() };
         judged(&[(0, promise)], Span::ZERO, delivered, rtt, waited)
     }
 
-    /// The same with promises that hold from a number of milliseconds on, and a report's greatest age.
+    /// A judgement with promises that hold from a number of milliseconds on, and a report's greatest age.
     fn judged(
         promises: &[(u64, Promise)],
         age: Span,

@@ -1,17 +1,17 @@
-//! A guard against wrong advice: what the network says, against what the sender itself sees.
+//! A guard against wrong advice: it compares the network's reports with the sender's own measurements.
 //!
-//! 1. Too much: over an interval in which the path was full (every RTT over twice the minimum, or over 2 % lost), less
-//!    than half of what was surely promised for it arrived.
-//! 2. Too little: over an interval one and a half times the promise arrived. What arrives is a lower bound of what the
-//!    link carries, whatever the RTTs do. Reports may come late: the flow waits for all that may be about the interval, and
+//! 1. Too much: over an interval in which the path was full (every RTT over twice the minimum, or over 2 % lost), less than
+//!    half of the sure promise for it arrived.
+//! 2. Too little: over an interval one and a half times the promise arrived. Arrivals are a lower bound of the link's rate,
+//!    whatever the RTTs do. Reports may come late: the flow waits for all that may be about the interval, and
 //!    counts them all.
 //! 3. A flow that keeps to a promise sends no more than that. So a round goes at a higher rate: after the second interval, then
-//!    every ten seconds, or every second where its packets hardly waited for the link or the last probe found more. One and a
-//!    half times the promise arrives: a finding as well, and the next round follows at once. If not, one finding less; and
-//!    half the rate gives back what was sent too much, until the RTT is what it was, for twice the probe's time at most.
+//!    every ten seconds, or every second where its packets hardly waited for the link or the last probe found more. Arrivals
+//!    of one and a half times the promise are also a finding, and the next round follows at once. If not, one finding less;
+//!    and half the rate drains the excess, until the RTT is as before, for twice the probe's time at most.
 //! 4. Three findings in a row, of one kind, are no accident of a varying link: the advice is distrusted.
-//! 5. Distrust lasts ten seconds, and twice as long each time it returns, up to five minutes. What the base scheme sees
-//!    meanwhile is compared as well: distrust does not end before ten seconds without a finding.
+//! 5. Distrust lasts ten seconds, and twice as long each time it returns, up to five minutes. The base scheme's measurements
+//!    meanwhile are also compared: distrust does not end before ten seconds without a finding.
 //! 6. An interval in which the application or another window held the sender back says nothing but 2.
 //!
 //! ```text
@@ -22,13 +22,13 @@
 //!         10 s, 20 s, 40 s ... 5 min, the last ten seconds without a finding, and advice is there
 //! ```
 //!
-//! Source: the NATCP paper, section 5, names wrong feedback as what the idea falls apart on, and leaves the remedy open.
-//! The numbers are ours; docs/decisions/0020 says why it judges so, and what was measured.
+//! Source: the NATCP paper, section 5, names wrong feedback as the weakness of the idea, and leaves the remedy open.
+//! The numbers are ours; docs/decisions/0020 has the reasons and the measurements.
 //! Reports that are wrong by less than a factor of two, or too low for each of several flows, are not found.
 //!
 //! | file | concept |
 //! |---|---|
-//! | `interval` | what an interval of some RTTs shows |
+//! | `interval` | evidence of an interval of some RTTs |
 //! | `waiting` | how long the flow's packets waited |
 //! | `probe` | a round at a higher rate |
 
@@ -61,7 +61,7 @@ const GIVE_BACK_TIMES: u64 = 2;
 const DISTRUST: Span = Span::from_secs(10);
 const MAX_DISTRUST: Span = Span::from_secs(300);
 
-/// What advice promises.
+/// A promise of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Promise {
     /// To this flow.
@@ -84,7 +84,7 @@ impl Promise {
 /// Watches one flow that follows advice.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// What the flow was last promised, and since when.
+    /// The flow's last promise, and its start.
     promise: Promise,
     promised_since: Time,
     waiting: Waiting,
@@ -263,7 +263,7 @@ impl Guard {
                 Some(at) => ack.now.since(at) >= wait,
                 None => self.intervals >= FIRST_INTERVALS,
             };
-        // Several flows share what is promised: room that this one finds may be another's.
+        // Several flows share the promise: room that this one finds may be another's.
         let is_alone = self.promise.share == self.promise.whole;
         if is_due && is_alone && self.probe.is_none() && self.trusts() {
             self.probe = Probe::begin(ack, &self.promise, self.too_little > 0, is_steady);

@@ -1,4 +1,4 @@
-//! A round at a higher rate than promised, and what of it arrives.
+//! A round at a higher rate than promised, and its arrivals.
 
 use super::Promise;
 use super::interval::{REFUTED_ABOVE, UNQUEUED_BELOW};
@@ -15,14 +15,14 @@ const PERIODS: u64 = 2;
 const PACKETS: u64 = 8;
 /// ... but not much: it is not made where that takes longer than this.
 const LONGEST: Span = Span::from_secs(1);
-/// So many RTTs in a row that show a queue end it.
+/// This many RTTs in a row that show a queue end it.
 const QUEUED_IN_A_ROW: u32 = 4;
-/// Delivering this many times the promise is more. A right promise is what the link carries.
+/// Delivering this many times the promise is more. A right promise equals the link's rate.
 const MORE_ABOVE: f64 = 1.2;
 /// Fewer packets than this tell nothing: at the promised rate four of eight would have left.
 const MIN_PACKETS: u64 = 6;
 
-/// What a probe has shown.
+/// The evidence of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Much more than promised arrives.
@@ -136,8 +136,8 @@ impl Probe {
         self.is_sending = !is_done && now.since(self.armed_at) < LONGEST;
     }
 
-    /// Its outcome; none before its end. `age`: of the oldest report that is right. A report of what the probe has seen may
-    /// come so late.
+    /// Its outcome; none before its end. `age`: of the oldest report that is right. The largest delay of a report on the
+    /// probe's time.
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, age: Span) -> Option<Outcome> {
         if let Some((rate, settled_at)) = self.result {
             return self.outcome(rate, settled_at <= ack.now);
@@ -173,7 +173,7 @@ impl Probe {
         Some(Rate::from_transfer(self.delivered, self.length().max(last.since(first))))
     }
 
-    /// What this rate shows; `settled`: no report of it is to come.
+    /// The outcome at this rate; `settled`: no report of it is to come.
     fn outcome(&self, rate: Rate, settled: bool) -> Option<Outcome> {
         let exceeds = |promised: Rate, factor| rate > promised.mul_f64(factor);
         if exceeds(self.promised, MORE_ABOVE) {
@@ -214,8 +214,7 @@ mod tests {
         Probe::begin(&ack(at(100), &rtt(sample), sample, &[], PACKET), &promise(), false, true)
     }
 
-    /// Sends 41 packets, one every 500 us: four times the promise. They come back one every `gap`; gives what that
-    /// shows at once.
+    /// Sends 41 packets, one every 500 us: four times the promise. They come back one every `gap`; gives the outcome at once.
     fn sent_and_back(probe: &mut Probe, gap: Span, held_back: bool) -> Option<Outcome> {
         let leaves = |number| at(100) + Span::from_micros(500) * number;
         for number in 0..=40 {

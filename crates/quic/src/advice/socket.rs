@@ -37,12 +37,12 @@ pub enum BindError {
     Io {
         /// Where.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
 }
 
-/// Counts of what has arrived so far.
+/// Counts of arrivals so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DatagramCounts {
     /// Records that were passed on.
@@ -100,7 +100,7 @@ impl AdviceSocket {
         self.0.address
     }
 
-    /// Counts of what has arrived so far.
+    /// Counts of arrivals so far.
     pub fn counts(&self) -> DatagramCounts {
         *lock(&self.0.counts)
     }

@@ -26,7 +26,7 @@ struct Peer {
 /// Why a record is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotPassedOn {
-    /// Nobody has asked about this user.
+    /// No request names this user.
     UnknownUser,
     /// It is not new, or of no use any more.
     Refused(Refusal),
@@ -48,8 +48,7 @@ impl PeerTable {
 
     /// Passes on a record whose user is a peer's address. `now`: when it arrived, on the caller's clock.
     ///
-    /// # Errors
-    /// Nobody wants it.
+    /// # Errors No request names it.
     pub fn accept(&self, now: Time, arrived_at: Instant, record: &AdviceRecord) -> Result<(), NotPassedOn> {
         let mut peers = self.lock();
         let peer = peers.get_mut(&record.user).ok_or(NotPassedOn::UnknownUser)?;

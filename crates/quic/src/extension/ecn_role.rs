@@ -7,7 +7,7 @@ use cellcc_units::{Bytes, Span, Time};
 
 /// Interval between counts while marks come. Our choice: within a round trip on most paths.
 const MARKED_INTERVAL: Span = Span::from_millis(10);
-/// The same without marks. Our choice.
+/// The interval without marks. Our choice.
 const UNMARKED_INTERVAL: Span = Span::from_millis(100);
 /// Where so many datagrams have left with ECT(1) and none has arrived, the path drops them (RFC 9000, section A.4), ...
 const FIRST_DATAGRAMS: u64 = 10;
@@ -99,7 +99,7 @@ impl EcnAsker {
         was_asked
     }
 
-    /// What the peer counted. Returns the payload with CE so far, if that is news and marks are a signal on this path.
+    /// The peer's counts. Returns the payload with CE so far, if that is news and marks are a signal on this path.
     pub(super) fn on_totals(&mut self, counts: EcnCounts, map: &EcnMap) -> Option<Bytes> {
         let is_news = self.state == L4s::On && counts.datagrams() > self.newest.datagrams();
         if !is_news {
@@ -121,7 +121,7 @@ impl EcnAsker {
 pub(super) struct EcnReporter {
     flow: u32,
     ready_is_due: bool,
-    /// What had arrived before: the sender may not have counted it.
+    /// Arrivals before: the sender may not have counted them.
     base: EcnCounts,
     reported: EcnCounts,
     reported_at: Time,
@@ -129,7 +129,7 @@ pub(super) struct EcnReporter {
 }
 
 impl EcnReporter {
-    /// Maps from now on, before the peer hears of it.
+    /// Maps from now on, before the peer knows.
     pub(super) fn new(now: Time, flow: u32, map: &EcnMap) -> Self {
         map.hide_ect1();
         let base = map.received();
@@ -185,17 +185,17 @@ mod tests {
 
     const RTT: Span = Span::from_millis(30);
 
-    /// What becomes of a datagram's codepoint; nothing: the datagram is lost.
+    /// The path's effect on a datagram's codepoint; `None`: the datagram is lost.
     type Path = fn(Option<EcnCodepoint>) -> Option<Option<EcnCodepoint>>;
 
-    /// Both ends, and what noq sees of the codepoints.
+    /// Both ends, and noq's view of the codepoints.
     struct Talk {
         now: Time,
         sender: Extension,
         receiver: Extension,
         maps: [Arc<EcnMap>; 2],
         path: Path,
-        /// What noq gives its datagrams: ECT(0) until it gives ECN up.
+        /// noq's codepoint for its datagrams: ECT(0) until it gives ECN up.
         quic_sends: Option<EcnCodepoint>,
         marked: Bytes,
     }

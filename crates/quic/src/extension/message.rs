@@ -73,7 +73,7 @@ pub enum Body {
     EcnAsk,
     /// The peer maps them from now on.
     EcnReady,
-    /// What arrived at the peer.
+    /// Counts of arrivals at the peer.
     EcnTotals(EcnCounts),
 }
 
@@ -130,7 +130,7 @@ pub enum MessageError {
     /// A kind of message from a later version.
     #[error("{0} is no kind of message of version {VERSION}")]
     UnknownKind(u64),
-    /// It ends early or goes on after its end, or a field holds what it may not.
+    /// It ends early or continues after its end, or a field holds an invalid value.
     #[error("the message has no meaning")]
     Malformed,
 }

@@ -113,7 +113,7 @@ impl Extension {
         }
     }
 
-    /// The same on a socket that maps ECN codepoints.
+    /// Adds a socket that maps ECN codepoints.
     pub fn with_ecn(self, map: Arc<EcnMap>) -> Self {
         Self { ecn: Some(map), ..self }
     }
@@ -328,12 +328,12 @@ impl Extension {
         sender.into_iter().chain(receiver).chain(asker).chain(reporter).min()
     }
 
-    /// Whether our scheme's packets carry ECT(1), if it wants that.
+    /// The state of ECT(1) on our scheme's packets, if it wants that.
     pub fn l4s(&self) -> L4s {
         self.ecn_asker.as_ref().map_or(L4s::NotNeeded, EcnAsker::state)
     }
 
-    /// Whether the receiver-side component of our scheme runs at the peer.
+    /// The state of our scheme's receiver-side component at the peer.
     pub fn peer_component(&self) -> PeerComponent {
         self.sender_role.as_ref().map_or(PeerComponent::NotNeeded, SenderRole::state)
     }

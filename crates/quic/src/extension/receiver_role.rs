@@ -14,7 +14,7 @@ const IDLE_AFTER: Span = Span::from_millis(100);
 
 /// Interval between feedback messages.
 const FEEDBACK_INTERVAL: Span = Span::from_millis(10);
-/// The same below [`SLOW_RATE`], where messages are a larger share: they stay below 40 kbit/s.
+/// The interval below [`SLOW_RATE`], where messages are a larger share: they stay below 40 kbit/s.
 const SLOW_FEEDBACK_INTERVAL: Span = Span::from_millis(20);
 const SLOW_RATE: Rate = Rate::from_bytes_per_sec(20_000_000 / 8);
 /// Bytes that must arrive between two feedback messages, three quarters of a packet: more than the acknowledgements that
@@ -50,7 +50,7 @@ struct Receiver {
 }
 
 impl ReceiverRole {
-    /// Builds what the offer asks for.
+    /// Builds the component of the offer.
     pub(super) fn new(
         now: Time,
         registry: &Registry,

@@ -1,4 +1,4 @@
-//! Two ends of a connection that loses, reorders, repeats and garbles what they say.
+//! Two ends of a connection that loses, reorders, repeats and garbles their messages.
 
 use super::*;
 use cellcc_control::{Controller, Observed};
@@ -13,7 +13,7 @@ fn scheme(text: &str) -> Scheme {
     cellcc_schemes::registry().parse(text).unwrap()
 }
 
-/// A sender and a receiver, and what is on its way between them.
+/// A sender and a receiver, and the messages on their way between them.
 struct Talk {
     now: Time,
     sender: Extension,
@@ -22,7 +22,7 @@ struct Talk {
     totals: Totals,
     to_receiver: Vec<Vec<u8>>,
     to_sender: Vec<Vec<u8>>,
-    /// What the controller has taken.
+    /// The feedback that the controller has taken.
     feedback: Vec<Feedback>,
     found: bool,
 }
@@ -230,7 +230,7 @@ fn a_count_of_flows_is_reported_when_it_changes_and_ten_times_a_second() {
     talk.receiver.on_user_flows(talk.now, 3);
     talk.pass(Span::from_millis(30), 4);
     talk.deliver();
-    // Of the messages that came, the controller took the one that was news.
+    // The controller took the one new message of those that came.
     assert_eq!(talk.feedback, [Feedback::new(&[1, 3]).expect("a change, three flows")]);
     let counters = talk.sender.counters();
     assert!((10..=12).contains(&(counters.received + counters.stale - 1)), "{counters:?}");
@@ -300,7 +300,7 @@ proptest! {
                         talk.give_sender(&datagram);
                     }
                 }
-                // What honest ends never send is for the next test.
+                // Messages that honest ends never send are for the next test.
                 Step::Garbage(..) | Step::Flipped(..) => {}
             }
         }
@@ -357,7 +357,7 @@ proptest! {
                 talk.give_sender(&datagram);
             }
         }
-        // A component opens the last signal with the next packet. An offer that came back makes the sender run one, too.
+        // A component opens the last signal with the next packet. An offer that came back makes the sender also run one.
         talk.pass(POLL_INTERVAL, 1);
         talk.sender.on_totals(talk.now, talk.totals);
         prop_assert_eq!(heard(talk.receiver.counters()), up);

@@ -1,13 +1,13 @@
 //! Derives arrivals from totals: QUIC stacks report how much has arrived so far, not each packet.
 //!
-//! What a receiver-side component loses by this: arrival times are spread evenly between two polls, so the edges of a sample
-//! are off by up to one [`POLL_INTERVAL`](super::POLL_INTERVAL); packet sizes are means; and packet numbers count arrivals,
-//! because QUIC's numbers stay in the stack. So no number is ever missing, and losses cannot be seen (RBBR's `bias`).
+//! The loss of information for a receiver-side component: arrival times are spread evenly between two polls, so the edges of a
+//! sample are off by up to one [`POLL_INTERVAL`](super::POLL_INTERVAL); packet sizes are means; and packet numbers count
+//! arrivals, because QUIC's numbers stay in the stack. So no number is ever missing, and losses cannot be seen (RBBR's `bias`).
 
 use cellcc_control::{Arrival, Ecn, ReceiverComponent, Signal, Verdict};
 use cellcc_units::{Bytes, Span, Time};
 
-/// What a connection has received and sent so far.
+/// A connection's totals so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// UDP datagrams received.
@@ -29,7 +29,7 @@ pub(super) struct Arrivals {
     count: u64,
 }
 
-/// What arrived between two polls.
+/// Arrivals between two polls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrived {
     pub(super) bytes: Bytes,
@@ -44,7 +44,7 @@ impl Arrivals {
         Self { looked_at: now, totals, bytes: Bytes::ZERO, count: 0 }
     }
 
-    /// Passes what has arrived since the last poll to `component`. The last packet also brings `signal`, which is taken then.
+    /// Passes the arrivals since the last poll to `component`. The last packet also brings `signal`, which is taken then.
     pub(super) fn show(
         &mut self,
         now: Time,

@@ -90,7 +90,7 @@ impl fmt::Debug for Log {
     }
 }
 
-/// What noq writes to: each record in many small pieces, from a separator to a newline. (JSON escapes newlines within
+/// The writer for noq: each record comes in many small pieces, from a separator to a newline. (JSON escapes newlines within
 /// texts.) Its first record is a header, which the log has already.
 pub(super) struct RecordWriter {
     log: Log,
@@ -135,7 +135,7 @@ mod tests {
     use serde_json::json;
     use std::time::Duration;
 
-    /// Keeps what is written until no room is left.
+    /// Stores written bytes until no room is left.
     #[derive(Clone)]
     struct Disk {
         written: Arc<Mutex<Vec<u8>>>,

@@ -1,11 +1,11 @@
-//! Logs of connections as qlog files: noq's events about packets, and between them what the scheme does.
+//! Logs of connections as qlog files: noq's events about packets, and between them the scheme's.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | the folder, and a file for each connection | [`Directory`] |
 //! | one file, which noq and the scheme write to | `log` |
-//! | corrections of what noq writes | `normalize` |
-//! | what is written about the scheme | `scheme` |
+//! | corrections of noq's records | `normalize` |
+//! | records about the scheme | `scheme` |
 //!
 //! Format: JSON text sequences, draft-ietf-quic-qlog-main-schema-13 and draft-ietf-quic-qlog-quic-events-12.
 
@@ -68,7 +68,7 @@ impl Directory {
         }
     }
 
-    /// The same folder with another prefix of file names. Characters other than ASCII letters, digits, `-`, `.` and `_`
+    /// Uses another prefix of file names in the folder. Characters other than ASCII letters, digits, `-`, `.` and `_`
     /// become `_`.
     pub fn with_prefix(&self, prefix: &str) -> Self {
         let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
@@ -76,8 +76,8 @@ impl Directory {
         Self(Arc::new(Settings { path: self.0.path.clone(), prefix }))
     }
 
-    /// Makes every connection of this configuration write its file. The file includes what a
-    /// [`Congestion`](crate::Congestion) in the same configuration does.
+    /// Makes every connection of this configuration write its file. The file includes the events of a
+    /// [`Congestion`](crate::Congestion) in the same configuration.
     pub fn install(&self, transport: &mut TransportConfig) {
         transport.qlog_factory(Arc::clone(&self.0) as _);
     }
@@ -98,7 +98,7 @@ fn check_writable(path: &Path) -> io::Result<()> {
 }
 
 thread_local! {
-    /// The log that noq asked for last. In the same call noq then asks for the connection's congestion controllers; nothing
+    /// The log that noq requested last. In the same call noq then asks for the connection's congestion controllers; nothing
     /// else tells which log belongs to which controller.
     static BEING_MADE: RefCell<Option<(Instant, Log)>> = const { RefCell::new(None) };
 }
@@ -128,7 +128,7 @@ impl QlogFactory for Settings {
     }
 }
 
-/// A log shows whom its user talks to, and when: nobody else reads it.
+/// A log shows whom its user talks to, and when: only the user may read it.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
@@ -164,7 +164,7 @@ pub(crate) fn of_connection_being_made(now: Instant) -> Option<Log> {
     (made_at == now).then_some(log)
 }
 
-// Writes what the scheme does: `cellcc:state`, `cellcc:signal`, and its window and pacing rate, which noq does not know, as
+// Writes the scheme's events: `cellcc:state`, `cellcc:signal`, and its window and pacing rate, which noq does not know, as
 // the draft's `quic:recovery_metrics_updated`.
 
 /// Interval between two records of the scheme's numbers.
@@ -214,7 +214,7 @@ impl SchemeLog {
         Self { log, scheme: scheme.into(), written_at: None, states: Vec::new(), signal: None, metrics: None }
     }
 
-    /// Writes what has changed since the last call.
+    /// Writes the changes since the last call.
     pub(crate) fn record(&mut self, now: Instant, sender: &Sender) {
         if let Some(signal) = sender.last_signal().filter(|&signal| self.signal != Some(signal)) {
             self.signal = Some(signal);

@@ -1,4 +1,4 @@
-//! Corrects the fields that noq 1.4 writes wrongly, and leaves out what nobody should read or nobody reads. None of this is an option
+//! Corrects the fields that noq 1.4 writes wrongly, and removes secret and useless ones. None of this is an option
 //! of its `QlogConfig`.
 
 use crate::atomic_limits::UNPACED_WINDOW;
@@ -22,8 +22,8 @@ pub(super) fn normalized(mut event: Map<String, Value>) -> Option<Map<String, Va
     Some(event)
 }
 
-/// With a token for resets anybody ends the connection, with one of NEW_TOKEN he begins another as this client. They are in frames
-/// and in parameters.
+/// An attacker with a token for resets can end the connection, and with one of NEW_TOKEN begin another as this client. They are
+/// in frames and in parameters.
 fn remove_secrets(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(shown("quic:timer_updated", &json!({ "event_type": "set" })), Value::Null);
     }
 
-    /// Who could read the folder could end the connections of its server.
+    /// A reader of the folder could end the connections of its server.
     #[test]
     fn tokens_with_which_others_could_act_as_an_end_of_the_connection_are_left_out() {
         let data = json!({

@@ -1,4 +1,4 @@
-//! Prague over sockets that map ECN codepoints, on paths that do to codepoints what networks do.
+//! Prague over sockets that map ECN codepoints, on paths that change codepoints as networks do.
 
 use crate::support::{HANG_TIMEOUT, SERVER_NAME, configs};
 use cellcc_quic::ecn::L4s;
@@ -18,7 +18,7 @@ type Path = fn(u64, Option<EcnCodepoint>) -> Option<EcnCodepoint>;
 
 const ECT1: Option<EcnCodepoint> = Some(EcnCodepoint::Ect1);
 
-/// Datagrams from the server by what their IP headers carry when they leave it: Not-ECT, ECT(1), ECT(0), CE.
+/// Datagrams from the server by the codepoints in their IP headers when they leave it: Not-ECT, ECT(1), ECT(0), CE.
 type OnTheWire = Arc<[AtomicU64; 4]>;
 
 /// Passes datagrams on between client and server; `path` gives those to the client their codepoint, by number.
@@ -126,7 +126,7 @@ async fn prague_over(path: Path, client_maps: bool, is_so: impl Fn(&Seen) -> boo
     seen()
 }
 
-/// A packet a millisecond at most, which is what tokio's timers resolve, for longer than anybody waits.
+/// At most a packet per millisecond, tokio's timer resolution, for longer than any test waits.
 async fn transfer(from: &Connection, to: &Connection) {
     let mut out = from.open_uni().await.unwrap();
     let send = async {
@@ -141,7 +141,7 @@ async fn transfer(from: &Connection, to: &Connection) {
     tokio::join!(send, receive);
 }
 
-/// The sender gives a peer or a path up after a second without an answer, which a machine that stalls causes as well.
+/// The sender gives a peer or a path up after a second without an answer, which a machine that stalls also causes.
 #[track_caller]
 fn in_real_time(test: impl AsyncFn()) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

@@ -149,7 +149,7 @@ async fn a_connection_that_everybody_let_go_of_ends_although_it_is_served() {
     assert_eq!(attached.receiver().read_datagram().await, None);
 }
 
-/// A receiver that agrees to everything, and says what `lie` makes of what is true.
+/// A receiver that agrees to everything, and sends `lie`'s version of the truth.
 async fn liar(connection: Connection, lie: impl Fn(&mut RateFeedback)) {
     let mut sequence = 0;
     let mut ticks = tokio::time::interval(Duration::from_millis(10));

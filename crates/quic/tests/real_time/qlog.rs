@@ -1,4 +1,4 @@
-//! The log of a connection is what the drafts say a qlog is.
+//! The log of a connection conforms to the drafts of qlog.
 
 use crate::support;
 use cellcc_quic::Congestion;
@@ -110,7 +110,7 @@ fn a_transfer_is_logged_on_both_sides_with_what_the_scheme_does() {
     assert_eq!(state["data"]["scheme"], Congestion::named("rbbr").unwrap().scheme().text());
 }
 
-/// The first and the last packet of what a packet acknowledges.
+/// The first and the last packet of each acknowledged range.
 fn ranges(event: &Value) -> Vec<[u64; 2]> {
     let frames = event["data"]["frames"].as_array().into_iter().flatten();
     let ranges = frames.flat_map(|frame| frame["acked_ranges"].as_array().into_iter().flatten());

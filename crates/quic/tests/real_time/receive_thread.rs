@@ -15,7 +15,7 @@ fn configs() -> (ServerConfig, ClientConfig) {
     support::configs(TransportConfig::default(), TransportConfig::default())
 }
 
-/// Waits until nobody holds the address any more.
+/// Waits until the address is free.
 async fn is_free(address: SocketAddr) -> bool {
     let freed = async {
         while UdpSocket::bind(address).is_err() {

@@ -1,4 +1,4 @@
-//! What networks do to a connection: transfers go on, or end with an error; none hangs.
+//! Events of networks on a connection: transfers go on, or end with an error; none hangs.
 
 use crate::support::faults::Faults;
 use crate::support::{self, HANG_TIMEOUT, Pair};
@@ -37,7 +37,7 @@ impl Transfer {
             address
         };
         let mut client = transport();
-        // Who only receives has nothing to say when nothing comes any more; a new port shows when it speaks.
+        // A pure receiver sends nothing when nothing comes any more; a new port shows when it sends.
         client.keep_alive_interval(Some(KEEP_ALIVE));
         let pair = support::connect_via(way, server, client).await;
         let attached = congestion.attach(&pair.server).expect("installed");
@@ -62,8 +62,8 @@ impl Transfer {
         self.faults.get().expect("started")
     }
 
-    /// Waits until `bytes` more have arrived, as long as some arrive in each [`HANG_TIMEOUT`]: how fast a window of two packets
-    /// moves depends on the losses, and on what else the machine does.
+    /// Waits until `bytes` more have arrived, as long as some arrive in each [`HANG_TIMEOUT`]: the speed of a window of two
+    /// packets depends on the losses, and on the machine's other load.
     async fn carries(&self, what: &str, bytes: u64) {
         let received = || self.received.load(Ordering::Relaxed);
         let goal = received() + bytes;

@@ -100,7 +100,7 @@ fn after_six_periods_without_advice_the_base_goes_on_from_a_sane_window() {
     assert_eq!((path.shows("following"), path.window()), (Some(1.0), 42.0));
     path.run_for(Span::from_millis(2));
     assert_eq!((path.shows("following"), pacing_mbit(&path)), (Some(0.0), None));
-    // CUBIC saw at most 40 packets in flight, and learns one round late that its window is not what limits them.
+    // CUBIC saw at most 40 packets in flight, and learns one round late that its window is not the limit.
     assert!((10.0..=80.0).contains(&path.window()), "{}", path.window());
     path.run_for(Span::from_secs(10));
     assert!(path.queued() > 20.0, "CUBIC fills the queue: {}", path.queued());
@@ -129,7 +129,7 @@ fn the_base_does_not_run_away_behind_the_cap() {
     // Half of the bandwidth: the guard would find that out.
     let mut path = path("nacubic(guard=off)").with_queue(1000);
     run_with(&mut path, &advice(6.0), 400);
-    // Out of advice, CUBIC must not begin with what 20 s of slow start would have made of a window nobody used.
+    // Without advice, CUBIC must not begin with the window of 20 s of unused slow start.
     path.run_for(Span::from_millis(300));
     assert_eq!(path.shows("following"), Some(0.0));
     assert!(path.window() < 100.0, "{}", path.window());
@@ -317,7 +317,7 @@ fn what_an_application_limited_flow_achieves_is_not_taken_for_the_capacity() {
     for scheme in ["natcp", "nacubic", "tg", "nabbr"] {
         let mut path = path(scheme).with_queue(100);
         let mut estimator = Estimator::new();
-        // 0.48 Mbit/s for ten seconds: what is reported must not follow it down.
+        // 0.48 Mbit/s for ten seconds: the reports must not follow it down.
         for _ in 0..200 {
             path.set_app_packets(2);
             run_and_report(&mut path, &mut estimator);
@@ -349,7 +349,7 @@ fn a_report_that_comes_twice_counts_once() {
 #[test]
 fn advice_of_a_tenth_or_of_nothing_is_left_within_five_seconds_and_not_followed_again() {
     // Under a cap of half of the bandwidth CUBIC's own window holds the flow back, which shows nothing. So does BBR's under
-    // any: it learns what the cap lets through.
+    // any: it learns the capped rate.
     for (scheme, factors) in [
         ("natcp", &[0.0, 0.1, 0.3, 0.5][..]),
         ("tg", &[0.0, 0.1, 0.3, 0.5]),
@@ -398,7 +398,7 @@ proptest! {
         }
         path.set_app_packets(u64::MAX);
         path.set_rate(Rate::from_mbit_per_sec(1.2));
-        // Five minutes, the longest distrust, and what the queue of before takes.
+        // Five minutes, the longest distrust, and the time of the previous queue.
         run_with(&mut path, &advice(1.2), 20 * 310);
         prop_assert_eq!(path.shows("following"), Some(1.0));
     }

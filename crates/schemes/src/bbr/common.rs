@@ -1,4 +1,5 @@
-//! What all versions of BBR do around their models: the window in recovery, the pacing rate, a silence, packets of another size.
+//! The common parts of all versions of BBR around their models: the window in recovery, the pacing rate, a silence, packets of
+//! another size.
 
 use super::model::{Aggregation, FullPipe, Probe, Silence};
 use cellcc_control::{Ack, Context, Event, Loss, Packet, Sampler, Sent, Tag};
@@ -82,7 +83,7 @@ impl Common {
         }
     }
 
-    /// Packets were lost: cuts the window. [`end_loss`](Self::end_loss) comes after what the model makes of it.
+    /// Packets were lost: cuts the window. [`end_loss`](Self::end_loss) comes after the model's update.
     pub(crate) fn on_loss(&mut self, loss: &Loss<'_>) {
         let (was_active, window) = (self.recovery.is_active(), self.window);
         self.begin_recovery(loss);
@@ -130,7 +131,7 @@ impl Common {
         self.recovery.save(self.window, self.is_in_probe_rtt());
     }
 
-    /// The window is again what it was before the losses or ProbeRTT.
+    /// Restores the window from before the losses or ProbeRTT.
     pub(crate) fn restore_window(&mut self) {
         self.window = self.window.max(self.recovery.prior_window());
     }
@@ -166,7 +167,7 @@ impl Common {
         }
     }
 
-    /// Moves the window towards `target`; in the first round of a recovery it only follows what arrives.
+    /// Moves the window towards `target`; in the first round of a recovery it only follows arrivals.
     pub(crate) fn grow_window(&mut self, ack: &Ack<'_>, target: Bytes, pipe_full: bool) {
         if self.recovery.update(ack) {
             self.restore_window();
@@ -195,7 +196,7 @@ pub(crate) fn is_self_limited(packet: &Packet) -> bool {
     packet.tag & SELF_LIMITED != 0
 }
 
-// The pacing rate, and what may leave at once at it.
+// The pacing rate, and the burst limit at it.
 
 /// Share of the estimate that is paced, to keep the queue short (Linux `bbr_pacing_margin_percent`).
 const PACING_SHARE: f64 = 0.99;
@@ -203,7 +204,7 @@ const PACING_SHARE: f64 = 0.99;
 pub(crate) const NOMINAL_RTT: Span = Span::from_millis(1);
 /// Below 1.2 Mbit/s packets leave one by one (draft section 4.2.2; Linux `bbr_tso_segs_goal`).
 pub(crate) const LOW_RATE: Rate = Rate::from_bytes_per_sec(150_000);
-/// A send quantum is what the pacing rate carries in this time (draft section 4.2.2) ...
+/// The time at the pacing rate that gives a send quantum (draft section 4.2.2) ...
 const QUANTUM_SPAN: Span = Span::from_millis(1);
 /// ... and no more than this (draft section 4.2.2).
 const MAX_QUANTUM: Bytes = Bytes::new(64 * 1024);
@@ -227,7 +228,7 @@ impl Pacing {
         self.rate
     }
 
-    /// What may leave at once.
+    /// The burst limit.
     pub(crate) fn quantum(&self) -> Bytes {
         self.quantum
     }
@@ -252,7 +253,7 @@ pub(crate) fn paced(bandwidth: Rate, gain: f64) -> Rate {
     bandwidth.mul_f64(gain * PACING_SHARE).max(Rate::from_bytes_per_sec(1))
 }
 
-/// What may leave at once at a pacing rate (draft section 4.2.2).
+/// The burst limit at a pacing rate (draft section 4.2.2).
 fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
     if pacing_rate < LOW_RATE {
         return packet;
@@ -261,8 +262,8 @@ fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
     (packet * (bytes.get() / packet.get())).max(packet * 2)
 }
 
-// The window during loss recovery: one round of packet conservation, then growth by what is acknowledged, and the old
-// window back at the end (Linux, `bbr_set_cwnd_to_recover_or_restore`).
+// The window during loss recovery: one round of packet conservation, then growth by acknowledged data, and the old window back
+// at the end (Linux, `bbr_set_cwnd_to_recover_or_restore`).
 //
 // Recovery lasts as long as BBR sees it in Linux: until all that was lost has been repeated and has arrived, and with it all
 // that was in flight when recovery began. Where packets are lost in every round, TCP goes from one episode to the next within
@@ -270,10 +271,10 @@ fn send_quantum(pacing_rate: Rate, packet: Bytes) -> Bytes {
 // began a recovery of their own, every second round would conserve: each time the lost share comes off the rate, and the
 // bandwidth estimate follows it down.
 //
-// A scheme does not know what a packet carries. Senders repeat what was lost before they send anything new, so the next packets
-// to leave after a loss are its repetitions, as many bytes as were lost.
+// A scheme does not know what a packet carries. Senders retransmit before they send new data, so the next packets to leave
+// after a loss are its retransmissions, as many bytes as were lost.
 
-/// The bit of a packet's tag that says: it repeats what was lost.
+/// The bit of a packet's tag that marks a retransmission.
 const REPETITION: Tag = 1 << 1;
 /// The bit that says: it left while packets were conserved.
 const CONSERVED: Tag = 1 << 2;

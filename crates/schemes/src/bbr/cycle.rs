@@ -16,7 +16,7 @@ pub(super) struct GainCycle {
     random: Pcg32,
 }
 
-/// What decides whether a phase is over.
+/// The inputs for deciding that a phase is over.
 pub(super) struct PhaseEnd {
     pub(super) now: Time,
     pub(super) min_rtt: Span,
@@ -45,7 +45,7 @@ impl GainCycle {
         self.advance(now);
     }
 
-    /// True where this phase is over. `target` gives what is to be in flight at a gain; few acknowledgements need it.
+    /// True where this phase is over. `target` gives the target of data in flight at a gain; few acknowledgements need it.
     pub(super) fn is_over(&self, end: &PhaseEnd, target: impl Fn(f64) -> Bytes) -> bool {
         let full_length = end.now.since(self.began) > end.min_rtt;
         if self.is_probing() {

@@ -1,7 +1,7 @@
 //! BBR v1: sends at the measured bandwidth of the bottleneck, with about one BDP in flight.
 //!
 //! 1. `btl_bw` is the largest delivery rate of ten rounds, `min_rtt` the smallest RTT of ten seconds.
-//! 2. Packets are paced at `pacing_gain * btl_bw`; `cwnd_gain * btl_bw * min_rtt` bounds what is in flight.
+//! 2. Packets are paced at `pacing_gain * btl_bw`; `cwnd_gain * btl_bw * min_rtt` bounds the data in flight.
 //! 3. Startup doubles the rate per round until the bandwidth stops growing; Drain empties the queue that it built.
 //! 4. ProbeBW cruises at gain 1; every eighth phase probes for more with 1.25, and the next gives it back with 0.75.
 //! 5. ProbeRTT: where no RTT came down to the minimum for ten seconds, four packets in flight for 200 ms show it.
@@ -26,22 +26,21 @@
 //! | `min_rtt` | the filter of the minimum RTT, and ProbeRTT |
 //! | `full_pipe` | the end of Startup |
 //! | `cycle` | the gain cycle of ProbeBW |
-//! | `pacing` | the pacing rate, and what may leave at once |
+//! | `pacing` | the pacing rate, and the burst limit |
 //! | `recovery` | packet conservation, and the window to restore |
 //! | `silence` | outages, which the age of the minimum RTT leaves out |
 //! | `aggregation` | compensation for aggregated ACKs |
 //!
 //! Differences from the draft, all as in Linux: pacing 1 % below the estimate, aggregation compensation, the window in
-//! ProbeBW's first phase two packets larger and rounded up to an even count. Differences from Linux: no long-term
-//! bandwidth ("LT", policer detection), since no link here is a policer; the bandwidth filter is exact instead of the
-//! three-sample approximation; the driver paces, so that nothing waits in a queue below (Linux' earliest departure
-//! times) to be subtracted; packets sent from ProbeRTT until its flight is delivered count as application-limited by
-//! their tag instead of by the socket; a round that packet conservation held back does not count as one without
-//! growth, since Linux ends Startup early after losses in its first rounds (1 run in 20 at 5 % loss, 6 at 10 %); an outage
-//! does not make the minimum RTT older (`silence`). Switches for mvfst as of June 2020
-//! (the baseline of RBBR): `sampler=max` is its `BbrBandwidthSampler`, `pacing=off` its tperf server, which paced
-//! only on demand, `aggregation=off` its sender without compensation. Without pacing only the window can drain the
-//! queue, so Drain then sets a window of one BDP.
+//! ProbeBW's first phase two packets larger and rounded up to an even count. Differences from Linux: no long-term bandwidth
+//! ("LT", policer detection), since no link here is a policer; the bandwidth filter is exact instead of the three-sample
+//! approximation; the driver paces, so that nothing waits in a queue below (Linux's earliest departure times) to be subtracted;
+//! packets sent from ProbeRTT until its flight is delivered count as application-limited by their tag instead of by the socket;
+//! a round that packet conservation held back does not count as one without growth, since Linux ends Startup early after losses
+//! in its first rounds (1 run in 20 at 5 % loss, 6 at 10 %); an outage does not make the minimum RTT older (`silence`).
+//! Switches for mvfst as of June 2020 (the baseline of RBBR): `sampler=max` is its `BbrBandwidthSampler`, `pacing=off` its
+//! tperf server, which paced only on demand, `aggregation=off` its sender without compensation. Without pacing only the window
+//! can drain the queue, so Drain then sets a window of one BDP.
 
 pub(super) mod common;
 mod cycle;
@@ -91,7 +90,7 @@ const PACING: Parameter<kind::Switch> = Parameter::new(
 /// The states as they are shown, by their numbers.
 const STATES: [&str; 4] = ["startup", "drain", "probe_bw", "probe_rtt"];
 
-/// What it shows.
+/// The values that it exposes.
 pub(super) const SHOWS: [ShownValue; 6] = [
     ShownValue::state("state", "the state of the machine", &STATES),
     ShownValue::number("btl_bw_mbit_s", "the bandwidth that the gains apply to"),
@@ -127,7 +126,7 @@ const HIGH_GAIN: f64 = 2.885;
 /// In ProbeBW two BDPs may be in flight: room for delayed and stretched ACKs (draft section 4.2.3.2).
 pub(super) const CWND_GAIN: f64 = 2.0;
 
-/// What can be chosen.
+/// The configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
     /// Compensates for aggregated ACKs with a larger window.
@@ -143,7 +142,7 @@ pub struct Config {
 pub enum Phase {
     /// The rate doubles per round.
     Startup,
-    /// What Startup queued leaves.
+    /// Startup's queue drains.
     Drain,
     /// Cruising and probing.
     ProbeBw,
@@ -223,7 +222,7 @@ impl<S: BandwidthSource> Bbr<S> {
         self.common.bdp(self.bandwidth.estimate(), self.min_rtt.get(), gain)
     }
 
-    /// What is to be in flight for `amount` to be on the path: three quanta more, for the sender's and the receiver's
+    /// The target of data in flight for `amount` on the path: three quanta more, for the sender's and the receiver's
     /// offloading, in an even number of packets.
     fn with_quanta(&self, amount: Bytes) -> Bytes {
         let amount = amount + self.common.pacing.quantum() * 3;
@@ -332,7 +331,7 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
         self.common.on_event(now, event);
         if event == Event::IdleRestart {
             match &self.common.state {
-                // What is known is enough to begin with; a burst would only overflow a queue.
+                // The known bandwidth is enough to begin with; a burst would only overflow a queue.
                 State::ProbeBw => self.common.pacing.pace_at(paced(self.bandwidth.estimate(), 1.0)),
                 State::ProbeRtt(probe) if probe.is_over_after_idling(now) => self.leave_probe_rtt(now),
                 _ => {}

@@ -12,7 +12,7 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 /// Rounds that the filter remembers: one gain cycle and two more (draft section 4.1.1.6, `BtlBwFilterLen`).
 const FILTER_ROUNDS: u64 = 10;
 
-/// Where BBR's estimate of the bottleneck's bandwidth comes from: its own delivery rates, or somebody who knows more.
+/// The source of BBR's estimate of the bottleneck's bandwidth: its own delivery rates, or a better-informed one.
 pub trait BandwidthSource: Clone + Send {
     /// An acknowledgement brings a delivery rate. One that the sender limited itself is a lower bound.
     fn on_sample(&mut self, ack: &Ack<'_>, sample: &RateSample, self_limited: bool);
@@ -20,7 +20,7 @@ pub trait BandwidthSource: Clone + Send {
     /// The estimate; zero before the first sample.
     fn estimate(&self) -> Rate;
 
-    /// What the window is to hold besides the bandwidth-delay products, as far as the source knows.
+    /// The part of the window besides the bandwidth-delay products, as far as the source knows.
     fn headroom(&self) -> Bytes {
         Bytes::ZERO
     }
@@ -54,7 +54,7 @@ impl BandwidthSource for MaxFilter {
     }
 }
 
-// The minimum RTT of the last ten seconds, and the time at a minimal window (ProbeRTT) that measures it anew.
+// The minimum RTT of the last ten seconds, and the time at a minimal window (ProbeRTT) that measures it again.
 
 /// How long a minimum is believed (draft section 4.1.2.1, `RTpropFilterLen`).
 const FILTER: Span = Span::from_secs(10);
@@ -149,8 +149,8 @@ pub(crate) struct FullPipe {
 }
 
 impl FullPipe {
-    /// A round ended that the application did not limit. `conserved`: the rate of packets that left under packet conservation. Where
-    /// that held them below what the path has carried before, the round says nothing of the path.
+    /// A round ended that the application did not limit. `conserved`: the rate of packets that left under packet conservation.
+    /// If that held them below the path's earlier rate, the round gives no information on the path.
     pub(crate) fn on_round(&mut self, bandwidth: Rate, conserved: Option<Rate>) {
         let held_back = conserved.is_some_and(|rate| rate.mul_f64(GROWTH) < bandwidth);
         if self.full_now || held_back || self.grows(bandwidth) {
@@ -213,7 +213,7 @@ const SLOT_ROUNDS: u32 = 5;
 const AGGREGATION_ROUNDS: u64 = 10;
 /// The window grows by this much of the bandwidth at most (Linux `bbr_extra_acked_max_us`).
 const MAX_SPAN: Span = Span::from_millis(100);
-/// An epoch that has counted so many packets begins anew (Linux `bbr_ack_epoch_acked_reset_thresh`).
+/// An epoch that has counted this many packets restarts (Linux `bbr_ack_epoch_acked_reset_thresh`).
 const MAX_EPOCH_PACKETS: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
@@ -325,15 +325,15 @@ impl Largest {
     }
 }
 
-// Time as a flow hears of its path: it stands still during an outage.
+// A flow's time as its path advances it: it stops during an outage.
 //
 // A minimum RTT is believed for some time because the path may change. A silence with packets in flight says nothing of
 // that. If it counted, the first acknowledgement after an outage would find the minimum too old, put the outage itself in its
 // place, and lead to ProbeRTT: with more packets in flight than that allows, most of them lost and not yet known to be, nothing
 // would leave until QUIC's probe time-out, which is as long as the outage by then.
 
-/// A silence is longer than so many smoothed RTTs. That includes the sample which ends it: an eighth of the silence, where
-/// what was queued arrives after all.
+/// A silence is longer than so many smoothed RTTs. That includes the sample that ends it: an eighth of the silence, if the
+/// queued packets arrive after all.
 const SILENT_RTTS: u64 = 2;
 /// And at least so long: shorter pauses are a cellular path's scheduling, and a probe time-out after one is as short.
 const LEAST_SILENCE: Span = Span::from_secs(1);

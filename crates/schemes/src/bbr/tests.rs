@@ -70,7 +70,7 @@ fn an_rtt_that_does_not_come_down_for_ten_seconds_is_measured_with_four_packets(
     assert_eq!(path.window(), 4.0);
     path.run_until(|path| state(path) != PROBE_RTT);
     let stay = path.now.since(began);
-    // Draining what is in flight takes a round, then 200 ms at four packets.
+    // Draining the data in flight takes a round, then 200 ms at four packets.
     assert!((Span::from_millis(255)..Span::from_millis(340)).contains(&stay), "{stay}");
     assert_eq!(state(&path), PROBE_BW);
     assert!(path.window() > BDP, "the window from before is back");
@@ -79,7 +79,7 @@ fn an_rtt_that_does_not_come_down_for_ten_seconds_is_measured_with_four_packets(
 
 #[test]
 fn the_rates_of_probe_rtt_do_not_count() {
-    // Its 200 ms are twenty rounds of this path: twice what the bandwidth filter remembers.
+    // Its 200 ms are twenty rounds of this path: twice the memory of the bandwidth filter.
     let mut path = Path::new("bbr", Rate::from_mbit_per_sec(120.0), Span::from_micros(9_900));
     path.run_for(Span::from_secs(2));
     path.set_rtt(Span::from_millis(12));

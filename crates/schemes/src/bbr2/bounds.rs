@@ -1,12 +1,11 @@
-//! What losses have taught of the path: a long-term bound of what may be in flight, and short-term bounds of that and of the
-//! bandwidth.
+//! The evidence of losses on the path: a long-term bound on the data in flight, and short-term bounds on that and on the bandwidth.
 
 use cellcc_control::Loss;
 use cellcc_units::{Bytes, Rate};
 
 /// Draft section 2.8: the share of a round that may be lost while the flow probes (`BBRLossThresh`).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// Draft section 2.8: what a round with a loss leaves of the short-term bounds (`BBRBeta`).
+/// Draft section 2.8: the factor of a round with a loss on the short-term bounds (`BBRBeta`).
 pub(crate) const BETA: f64 = 0.7;
 /// Draft section 2.8: the share of `inflight_hi` that is left to others (`BBRHeadroom`).
 const HEADROOM: f64 = 0.15;
@@ -19,7 +18,7 @@ pub(crate) struct Bounds {
     pub(crate) inflight_hi: Option<Bytes>,
     bw_latest: Rate,
     inflight_latest: Bytes,
-    /// The sample of the last acknowledgement: the first one of a round that begins.
+    /// The sample of the last acknowledgement: the first one of a new round.
     newest: (Rate, Bytes),
     /// The round of losses ends when a packet arrives that left with this much delivered.
     round_ends_at: Bytes,
@@ -29,7 +28,7 @@ pub(crate) struct Bounds {
     losses_of_last_round: u32,
 }
 
-/// What was in flight when a packet left, it included, and how much has been lost since then.
+/// The data in flight when a packet left, it included, and the amount lost since then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lost {
     pub(crate) inflight: Bytes,
@@ -44,7 +43,7 @@ impl Lost {
 }
 
 impl Bounds {
-    /// A delivery rate, and what was delivered for it. The newest packet left with `prior` delivered.
+    /// A delivery rate, and the data delivered for it. The newest packet left with `prior` delivered.
     pub(crate) fn on_delivery(&mut self, prior: Bytes, delivered: Bytes, rate: Rate, sample: Bytes) {
         self.round_ended = prior >= self.round_ends_at;
         if self.round_ended {
@@ -80,7 +79,7 @@ impl Bounds {
         }
     }
 
-    /// The round of losses begins anew, with this much delivered: its first loss has come (draft-ietf-ccwg-bbr, 5.5.10.2).
+    /// The round of losses restarts, with this much delivered: its first loss has come (draft-ietf-ccwg-bbr, 5.5.10.2).
     pub(crate) fn start_round(&mut self, delivered: Bytes) {
         self.round_ends_at = delivered;
     }
@@ -110,7 +109,7 @@ impl Bounds {
         self.round_ended && self.losses_of_last_round >= reports
     }
 
-    /// `inflight_hi`, less what is left to others (draft section 4.3.3.6, `BBRInflightWithHeadroom`).
+    /// `inflight_hi`, minus the part left to others (draft section 4.3.3.6, `BBRInflightWithHeadroom`).
     pub(crate) fn with_headroom(&self, least: Bytes) -> Bytes {
         self.inflight_hi.map_or(Bytes::MAX, |bound| bound.mul_f64(1.0 - HEADROOM).max(least))
     }
@@ -137,15 +136,15 @@ impl Bounds {
     }
 }
 
-/// What was in flight when the share that was lost exceeded the threshold, and whether the application limited that packet;
-/// none where it never did (draft section 4.5.6.2, `BBRHandleLostPacket`).
+/// The data in flight when the lost share exceeded the threshold, with a flag if the application limited that packet; `None` if
+/// it never did (draft section 4.5.6.2, `BBRHandleLostPacket`).
 pub(crate) fn inflight_when_too_much_was_lost(loss: &Loss<'_>) -> Option<(Bytes, bool)> {
     let mut lost_so_far = loss.lost - loss.bytes;
     for packet in loss.packets {
         lost_so_far += packet.bytes;
         let lost = Lost { inflight: packet.inflight + packet.bytes, lost: lost_so_far - packet.lost };
         if lost.is_too_much() {
-            // `BBRInflightHiFromLostPacket`: the part of the packet with which the threshold was reached.
+            // `BBRInflightHiFromLostPacket`: the part of the packet that reaches the threshold.
             let (before, lost_before) = (packet.inflight.as_f64(), (lost.lost - packet.bytes).as_f64());
             let prefix = (LOSS_THRESHOLD * before - lost_before) / (1.0 - LOSS_THRESHOLD);
             return Some((Bytes::new((before + prefix).max(0.0) as u64), packet.app_limited));

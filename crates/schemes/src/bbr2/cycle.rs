@@ -6,7 +6,7 @@ use rand_pcg::Pcg32;
 
 /// Draft section 4.3.3.5.3: the shortest time between probes ...
 const MIN_WAIT: Span = Span::from_secs(2);
-/// ... and what is added to it at random, so that flows do not probe together.
+/// ... and the random addition to it, so that flows do not probe together.
 const RANDOM_WAIT: Span = Span::from_secs(1);
 /// Draft section 4.3.3.5.3: rounds between probes at most, for the sake of Reno flows.
 const MAX_ROUNDS: u64 = 63;
@@ -27,7 +27,7 @@ pub(crate) enum Phase {
 enum Feedback {
     /// None.
     Nothing,
-    /// A probe, or what was sent before it.
+    /// A probe, or packets sent before it.
     Probe,
     /// The last round of a probe.
     Stopping,
@@ -151,7 +151,7 @@ impl Cycle {
         self.was_cautious && !self.was_too_high
     }
 
-    /// What comes now is the end of a probe's feedback.
+    /// The next feedback is the end of a probe's.
     pub(crate) fn stop_feedback(&mut self) {
         self.feedback = Feedback::Stopping;
     }

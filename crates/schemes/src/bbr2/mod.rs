@@ -1,7 +1,7 @@
 //! BBR v2: BBR that learns from loss how much the path holds, and probes less often.
 //!
 //! 1. `max_bw` is the largest delivery rate of two probing cycles, `min_rtt` the smallest RTT of ten seconds.
-//! 2. `inflight_hi` is what was in flight when more than 2 % of a round were lost while it probed: the long-term bound.
+//! 2. `inflight_hi`, the long-term bound, is the data in flight when more than 2 % of a probing round were lost.
 //! 3. A round with a loss at other times lowers `bw_lo` and `inflight_lo`, the short-term bounds, to 0.7 at least.
 //! 4. ProbeBW drains (Down), cruises with headroom, and every two to three seconds refills the pipe and probes (Up).
 //! 5. ProbeRTT: every five seconds without a smaller RTT, half a BDP in flight for 200 ms shows the minimum.
@@ -22,18 +22,18 @@
 //! | file | concept |
 //! |---|---|
 //! | `settings` | the parameters, and the constants of both profiles |
-//! | `model` | what this version and `bbr3` share |
+//! | `model` | the common parts of this version and `bbr3` |
 //! | `min_rtt` | the minimum RTT, and when to look for it |
-//! | `bounds` | what losses have taught: `bw_lo`, `inflight_lo`, `inflight_hi` |
+//! | `bounds` | evidence of losses: `bw_lo`, `inflight_lo`, `inflight_hi` |
 //! | `cycle` | the phases of ProbeBW |
-//! | `probing` | from phase to phase, and what a probe teaches |
+//! | `probing` | from phase to phase, and the result of a probe |
 //! | `window` | the window that follows from the model |
 //!
 //! From [`bbr`](super::bbr): the end of Startup, ProbeRTT's stay, pacing, packet conservation, aggregated ACKs, outages.
 //!
 //! **Differences from the draft.**
 //! - There is no `bw_hi`. Nothing in the draft lowers it from infinity, and read to the letter `inflight_hi` then never rises.
-//! - Loss recovery lasts as in Linux' TCP (`bbr`, file `recovery`), packet conservation for a round. A round
+//! - Loss recovery lasts as in Linux's TCP (`bbr`, file `recovery`), packet conservation for a round. A round
 //!   that this held back does not count as one without growth, and an outage does not make the minimum RTT older, as in `bbr`.
 //! - Startup's "discontiguous ranges" of losses are counted as reports of losses.
 //! - A loss that was none restores the bounds of before (v2alpha; the draft says nothing of it).
@@ -59,7 +59,7 @@ use cycle::Phase;
 use model::{Model, PROBE_RTT_CWND_GAIN};
 use std::sync::Arc;
 
-// What can be set in BBR v2, and the constants in which the draft and Google's alpha code differ.
+// The settings of BBR v2, and the constants in which the draft and Google's alpha code differ.
 
 const PROFILE: Parameter<kind::Choice<Gains>> = Parameter::new(
     "profile",
@@ -69,7 +69,7 @@ const PROFILE: Parameter<kind::Choice<Gains>> = Parameter::new(
     "draft-cardwell-iccrg-bbr-congestion-control-02; google/bbr, branch v2alpha",
 );
 
-/// What it shows besides the model.
+/// The values that it exposes besides the model's.
 const SHOWS: [ShownValue; 1] =
     [ShownValue::number("inflight_hi_pkt", "how much may be in flight, as far as losses have said")];
 
@@ -134,14 +134,14 @@ struct Bbr2 {
     was_recovering: bool,
 }
 
-/// What the steps that follow need to know of an acknowledgement.
+/// The facts of an acknowledgement for the later steps.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     round_start: bool,
     app_limited: bool,
     /// The delivery rate, if packet conservation limited it.
     conserved: Option<Rate>,
-    /// What was in flight when the newest packet left, it included, and what was lost since.
+    /// The data in flight when the newest packet left, it included, and the losses since.
     lost: Lost,
 }
 
@@ -167,7 +167,7 @@ impl Bbr2 {
         }
     }
 
-    /// Takes the delivery rate and what the acknowledgement says of losses.
+    /// Takes the delivery rate and the losses of the acknowledgement.
     fn update_model(&mut self, ack: &Ack<'_>) -> Option<Step> {
         let newest = ack.packets.last()?;
         let round_start = self.model.has_round_ended(ack);
@@ -303,7 +303,7 @@ impl Bbr2 {
     }
 }
 
-// ProbeBW: from phase to phase, and what a probe teaches.
+// ProbeBW: from phase to phase, and the result of a probe.
 
 impl Bbr2 {
     /// Draft section 4.3.3.6, `BBRUpdateProbeBWCyclePhase`.

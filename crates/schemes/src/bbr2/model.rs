@@ -1,4 +1,4 @@
-//! What BBR v2 and v3 know of the path, and what follows from it in both.
+//! The model of the path of BBR v2 and v3, and its consequences in both.
 
 use super::bounds::{BETA, Bounds};
 use super::cycle::{Cycle, Phase};
@@ -15,7 +15,7 @@ pub(crate) const PROBE_RTT_CWND_GAIN: f64 = 0.5;
 const STATES: [&str; 7] =
     ["startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"];
 
-/// What both show.
+/// The values that both expose.
 pub(crate) const SHOWS: [ShownValue; 5] = [
     ShownValue::state("state", "the state of the machine, ProbeBW by its phases", &STATES),
     ShownValue::number("max_bw_mbit_s", "the largest delivery rate of the last probing cycles"),
@@ -28,7 +28,7 @@ pub(crate) struct Model {
     pub(crate) common: Common,
     pub(crate) cycle: Cycle,
     pub(crate) bounds: Bounds,
-    /// What a spurious loss gives back.
+    /// The bounds that a spurious loss restores.
     pub(crate) saved_bounds: Bounds,
     max_bw: WindowedMax<Rate>,
     /// Probing cycles so far: positions of the filter.
@@ -74,7 +74,7 @@ impl Model {
         matches!(self.common.state, State::ProbeBw) && self.cycle.phase() == phase
     }
 
-    /// In a state that raises what is in flight, where a loss lowers no short-term bound.
+    /// In a state that raises the data in flight, where a loss lowers no short-term bound.
     pub(crate) fn is_probing(&self) -> bool {
         matches!(self.common.state, State::Startup) || self.is_in(Phase::Refill) || self.is_in(Phase::Up)
     }
@@ -96,7 +96,7 @@ impl Model {
         }
     }
 
-    /// The round begins anew (`BBRStartRound`).
+    /// Starts a new round (`BBRStartRound`).
     pub(crate) fn start_round(&mut self) {
         self.round_ends_at = self.common.delivered;
     }
@@ -116,7 +116,7 @@ impl Model {
         self.common.bdp(bandwidth, self.min_rtt.get(), gain)
     }
 
-    /// What a probe may put in flight (`BBRTargetInflight`).
+    /// A probe's limit of data in flight (`BBRTargetInflight`).
     pub(crate) fn target_inflight(&self) -> Bytes {
         self.bdp(self.bw(), 1.0).min(self.common.window)
     }
@@ -131,14 +131,14 @@ impl Model {
         self.cycle.is_time_to_probe(now, target)
     }
 
-    /// The last probe met losses, and the bound that it set has left no room for a packet. The window is at most the bound, so that after an acknowledgement there
-    /// always is room; Linux adds what will leave next (`bbr_packets_in_net_at_edt`).
+    /// The last probe met losses, and the bound that it set has left no room for a packet. The window is at most the bound, so
+    /// that after an acknowledgement there always is room; Linux adds the packets about to leave (`bbr_packets_in_net_at_edt`).
     pub(crate) fn is_at_lossy_bound(&self, ack: &Ack<'_>) -> bool {
         let holds = |bound| ack.inflight_before + self.common.packet_size <= bound;
         self.cycle.was_too_high() && self.bounds.inflight_hi.is_some_and(|bound| !holds(bound))
     }
 
-    /// Down has drained the queue; `inflight`: what fills the pipe (`BBRCheckTimeToCruise`).
+    /// Down has drained the queue; `inflight`: the amount that fills the pipe (`BBRCheckTimeToCruise`).
     pub(crate) fn is_drained(&self, inflight: Bytes, full_pipe: Bytes) -> bool {
         inflight <= self.bounds.with_headroom(self.common.min_window()) && inflight <= full_pipe
     }
@@ -238,7 +238,7 @@ impl Model {
         }
     }
 
-    /// What state and bounds allow.
+    /// The limit by state and bounds.
     pub(crate) fn cap(&self) -> Bytes {
         let least = self.common.min_window();
         let cap = match self.common.state {

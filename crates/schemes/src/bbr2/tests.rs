@@ -161,7 +161,7 @@ fn quiche_grows_by_what_is_acknowledged_in_startup() {
     assert_eq!(quiche.shows("max_bw"), rate.as_mbit_per_sec());
 }
 
-/// The same file, `bbr2_congestion_event`: of five packets the last arrives, two are lost, two are in flight.
+/// From the file of the test before, `bbr2_congestion_event`: the last of five packets arrives, two are lost, two are in flight.
 #[test]
 fn quiche_conserves_packets_after_a_loss() {
     let mut quiche = Quiche::new();
@@ -172,7 +172,7 @@ fn quiche_conserves_packets_after_a_loss() {
     assert_eq!(quiche.window(), CONTEXT.packet * 3);
 }
 
-/// The same file, `bbr2_probe_bw`: three rounds of a packet, then one of five that arrives. There four packets are enough for
+/// From that file, `bbr2_probe_bw`: three rounds of a packet, then one of five that arrives. There four packets are enough for
 /// Drain; here three quanta of two are, hence eight packets in place of five.
 #[test]
 fn quiche_drains_after_three_rounds_without_growth() {
@@ -188,7 +188,7 @@ fn quiche_drains_after_three_rounds_without_growth() {
     assert!(quiche.shows("pacing_gain") < 1.0);
 }
 
-/// The same file, `bbr2_probe_rtt`, its first part: the fourth round of a packet leads through Drain and Down to Cruise.
+/// From that file, `bbr2_probe_rtt`, its first part: the fourth round of a packet leads through Drain and Down to Cruise.
 #[test]
 fn quiche_cruises_at_once_where_nothing_is_in_flight() {
     let mut quiche = Quiche::new();

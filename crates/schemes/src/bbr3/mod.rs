@@ -1,7 +1,7 @@
 //! BBR v3: as v2 it learns from loss how much the path holds; its probes end where the bandwidth no longer rises.
 //!
 //! 1. `max_bw` is the largest delivery rate of two probing cycles, `min_rtt` the smallest RTT of ten seconds.
-//! 2. `inflight_longterm` is what was in flight when more than 2 % of a round were lost in a probe.
+//! 2. `inflight_longterm` is the data in flight when more than 2 % of a probe's round were lost.
 //! 3. A round with a loss at other times lowers `bw_shortterm` and `inflight_shortterm`, to 0.7 at least.
 //! 4. ProbeBW drains (Down), cruises with headroom, and every two to three seconds refills the pipe and probes (Up).
 //! 5. ProbeRTT: every five seconds without a smaller RTT, half a BDP in flight for 200 ms shows the minimum.
@@ -23,7 +23,7 @@
 //! |---|---|
 //! | `settings` | the parameters, and the constants of both profiles |
 //! | `startup` | the ends of Startup and of Drain |
-//! | `probing` | from phase to phase of ProbeBW, and what a probe teaches |
+//! | `probing` | from phase to phase of ProbeBW, and the result of a probe |
 //! | `losses` | losses, marks, and losses that were none |
 //!
 //! From [`bbr2`](super::bbr2): model, bounds, phases, the minimum RTT, ProbeRTT. From [`bbr`](super::bbr): pacing, a full pipe,
@@ -31,16 +31,16 @@
 //!
 //! **Differences from the draft.**
 //! - The first pacing rate is set again with the first RTT sample, as in Linux; the draft sets it once.
-//! - A recovery lasts as in Linux' TCP (`bbr`, file `recovery`): until all that was lost has arrived. It matters to Startup's end
+//! - A recovery lasts as in Linux's TCP (`bbr`, file `recovery`): until all lost packets have arrived. It matters to Startup's end
 //!   by loss, and to the window that is restored.
 //! - An outage does not make the minimum RTT older (`bbr`, file `silence`).
 //! - A mark (ECN) counts as a loss in its round, and in a probe as one that went too high. The draft has no response, but
 //!   wants one (section 3.7). The simulator's packets carry no ECT; QUIC's do.
 //! - Reno rounds: the draft compares a volume with a count. Here both are packets.
 //!
-//! **The profile `google`** drains at 0.347, has 0.91 in Down and no limit to Drain's rounds, takes a rise of the bandwidth at any
-//! ACK, lowers the bound by an ACK's losses as well, keeps aggregation as v1 does, three quanta of offload, and restores no state
-//! after a spurious loss. Its response to marks needs an RTT below 5 ms and is left out.
+//! **The profile `google`** drains at 0.347, has 0.91 in Down and no limit to Drain's rounds, takes a rise of the bandwidth at
+//! any ACK, also lowers the bound by an ACK's losses, keeps aggregation as v1 does, three quanta of offload, and restores no
+//! state after a spurious loss. Its response to marks needs an RTT below 5 ms and is left out.
 
 mod phases;
 #[cfg(test)]
@@ -60,7 +60,7 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 use phases::Startup;
 use std::sync::Arc;
 
-// What can be set in BBR v3, and where the draft and Google's code differ.
+// The settings of BBR v3, and the differences between the draft and Google's code.
 
 const PROFILE: Parameter<kind::Choice<Constants>> = Parameter::new(
     "profile",
@@ -70,7 +70,7 @@ const PROFILE: Parameter<kind::Choice<Constants>> = Parameter::new(
     "draft-ietf-ccwg-bbr; google/bbr, branch v3",
 );
 
-/// What it shows besides the model.
+/// The values that it exposes besides the model's.
 const SHOWS: [ShownValue; 3] = [
     ShownValue::number(
         "inflight_longterm_pkt",
@@ -166,11 +166,11 @@ struct Bbr3 {
     startup: Startup,
     /// What to go back to if the losses were none.
     undo: Option<Undo>,
-    /// What was in flight when the newest acknowledged packet left, it included.
+    /// The data in flight when the newest acknowledged packet left, it included.
     newest_inflight: Bytes,
 }
 
-/// What the steps that follow need to know of an acknowledgement.
+/// The facts of an acknowledgement for the later steps.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     round_start: bool,
@@ -179,7 +179,7 @@ struct Step {
     rate: Option<Rate>,
     /// The most that was delivered in a round trip of this round.
     inflight_latest: Bytes,
-    /// What was in flight when the newest packet left, it included, and what was lost since.
+    /// The data in flight when the newest packet left, it included, and the losses since.
     lost: Lost,
 }
 
@@ -249,7 +249,7 @@ impl Bbr3 {
         common.pacing.quantum().max(common.packet_size * MIN_QUANTUM_PACKETS)
     }
 
-    /// Draft sections 5.5.8 and 5.6.4.2: room for what sender and receiver hold back, and for a probe of two packets more.
+    /// Draft sections 5.5.8 and 5.6.4.2: room for packets held back by sender and receiver, and for a probe of two packets more.
     fn with_quanta(&self, inflight: Bytes) -> Bytes {
         let common = &self.model.common;
         let delayed = self.model.max_bw().bytes_in(MAX_ACK_DELAY);
@@ -262,7 +262,7 @@ impl Bbr3 {
         if self.model.is_in(Phase::Up) { inflight + common.packet_size * 2 } else { inflight }
     }
 
-    /// What fills the pipe at the largest bandwidth (`BBRInflight`).
+    /// The amount that fills the pipe at the largest bandwidth (`BBRInflight`).
     fn full_pipe(&self) -> Bytes {
         self.with_quanta(self.model.bdp(self.model.max_bw(), 1.0))
     }

@@ -15,7 +15,7 @@ const FULL_LOSS_RANGES: u32 = 6;
 /// Draft section 5.3.2: Drain lasts so many rounds at most.
 const DRAIN_ROUNDS: u64 = 3;
 
-/// What Startup counts, by rounds.
+/// Startup's counts, by rounds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Startup {
     /// Rounds so far, and those when Drain began.
@@ -96,7 +96,7 @@ impl Bbr3 {
     }
 }
 
-// ProbeBW: from phase to phase, and what a probe teaches.
+// ProbeBW: from phase to phase, and the result of a probe.
 
 impl Bbr3 {
     /// Draft section 5.3.3.9.
@@ -184,7 +184,7 @@ impl Bbr3 {
         }
     }
 
-    /// The first loss of a round: remembers what a spurious one gives back.
+    /// The first loss of a round: stores the state that a spurious one restores.
     fn begin_round_of_losses(&mut self) {
         if self.model.bounds.has_losses() {
             return;

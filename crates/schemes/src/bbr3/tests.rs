@@ -46,7 +46,7 @@ fn a_probe_that_loses_more_than_two_percent_bounds_what_is_in_flight() {
     assert!(share > 0.8, "{share}");
 }
 
-/// Of v2alpha alike.
+/// Holds also for v2alpha.
 #[test]
 fn the_probe_after_a_lossy_one_stops_at_its_bound_and_the_next_follows_at_once() {
     for (scheme, shown) in [("bbr3", "inflight_longterm"), ("bbr2(profile=alpha)", "inflight_hi")] {

@@ -17,21 +17,21 @@ const OWN_PACKETS: f64 = 1.0;
 /// Our choice: a window that holds more than so many times the packets that it is to keep in the queue is still on its way down.
 const ON_TARGET: f64 = 2.0;
 
-/// What an acknowledgement shows of the queue.
+/// An acknowledgement's information on the queue.
 pub(super) struct Look {
     min_rtt: Span,
     /// The least of the last half smoothed RTT.
     queueing_delay: Span,
-    /// Of the newest packet.
+    /// The newest packet's RTT.
     sample: Span,
-    /// Of the flow, that wait: what was in flight as the newest packet left, times the share of the RTT that it waited.
+    /// The flow's own queued packets: the data in flight as the newest packet left, times the fraction of the RTT that it waited.
     own_packets: f64,
 }
 
 impl Look {
     pub(super) fn new(ack: &Ack<'_>, sample: Span, min_rtt: Span, queueing_delay: Span) -> Self {
         let inflight = ack.packets.last().map_or(Bytes::ZERO, |newest| newest.inflight);
-        // Of the smallest window one packet is in flight before the other leaves, however many others wait.
+        // At the smallest window one packet is in flight before the other leaves, however many others wait.
         let inflight = inflight.max(ack.packet_size * MIN_WINDOW_PACKETS).in_packets(ack.packet_size);
         let waited = sample.saturating_sub(min_rtt).as_secs_f64() / sample.as_secs_f64();
         Self { min_rtt, queueing_delay, sample, own_packets: inflight * waited }
@@ -43,7 +43,7 @@ impl Look {
 pub(super) struct Competition {
     mode: Mode,
     default_delta: f64,
-    /// `1/delta`, in packets; what is fixed in the default mode.
+    /// `1/delta`, in packets; fixed in the default mode.
     packets: f64,
     max_rtt: RecentMin<Reverse<Span>>,
     /// None before the first RTT sample.
@@ -76,7 +76,7 @@ impl Competition {
         if self.is_on { 1.0 / self.packets } else { self.default_delta }
     }
 
-    /// An RTT sample, and what it tells of the queue.
+    /// An RTT sample, and its information on the queue.
     pub(super) fn on_rtt(&mut self, ack: &Ack<'_>, look: &Look) {
         let smoothed = ack.rtt.smoothed();
         let Reverse(max) = self.max_rtt.add(ack.now, Reverse(look.sample), smoothed * RANGE_RTTS);
@@ -124,7 +124,7 @@ impl Competition {
         self.lost_in_round = false;
     }
 
-    /// The packets in the queue have doubled, and brought nothing: nobody else fills it. A flow that is alone and keeps less than a
+    /// The packets in the queue have doubled without a gain: no other flow fills it. A flow that is alone and keeps less than a
     /// bandwidth-delay product queued drains the queue by itself, and shows so; with more its swing dies out, and the queue stands.
     fn gains_nothing(&mut self, ack: &Ack<'_>, look: &Look) -> bool {
         if look.own_packets > ON_TARGET * self.packets {
@@ -136,13 +136,13 @@ impl Competition {
     }
 }
 
-// Whether a larger share of the queue brings a flow more, as it does where others fill the rest.
+// Tests for a gain of a larger share of the queue, as there is where others fill the rest.
 
 /// Twice the packets in the queue of others double a flow's rate, unless most of the queue was its own before: with nine tenths of
 /// it they bring 5 % more, and alone nothing.
 const LEAST_GAIN: f64 = 1.05;
 
-/// What was delivered from one doubling of `1/delta` to the next.
+/// The delivery from one doubling of `1/delta` to the next.
 #[derive(Debug)]
 pub(super) struct Gain {
     began: Time,
@@ -159,7 +159,7 @@ impl Gain {
         Self { began: now, delivered, packets, before: None }
     }
 
-    /// A round is over. Whether `packets` are a doubling that brought nothing.
+    /// A round is over. True if `packets` are a doubling without a gain.
     fn is_none(&mut self, now: Time, delivered: Bytes, packets: f64) -> bool {
         if packets < 2.0 * self.packets {
             return false;
@@ -176,8 +176,8 @@ mod tests {
     use super::*;
     use cellcc_units::Span;
 
-    /// Whether each of eight rounds of 100 ms, in which so many bytes more are delivered than in the one before, shows that nothing
-    /// is gained; `1/delta` begins with two packets and grows by one.
+    /// The verdict of each of eight rounds of 100 ms, each of which delivers `more` bytes than the one before; `1/delta` begins
+    /// with two packets and grows by one.
     fn shows(more: u64) -> [bool; 8] {
         let mut now = Time::ZERO;
         let mut delivered = Bytes::ZERO;

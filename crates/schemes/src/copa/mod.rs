@@ -2,7 +2,7 @@
 //!
 //! 1. The queueing delay `d_q` is the standing RTT (smallest of the last half smoothed RTT) less the minimum RTT (10 s).
 //! 2. Each ACK compares the target rate `1/(delta d_q)` with the rate `cwnd / standing RTT`, and moves the window by
-//!    `v/(delta cwnd)` packets up or down. Packets leave at twice the rate, so that the window is what limits.
+//!    `v/(delta cwnd)` packets up or down. Packets leave at twice the rate, so that the window is the limit.
 //! 3. The velocity `v` is 1, and doubles each round after the window has moved one way for three of them.
 //! 4. So the queue is empty once in five round trips. Where it is not, others fill it: the flow competes, and `1/delta`
 //!    grows by one per round and halves at a loss.
@@ -19,17 +19,17 @@
 //!
 //! **Differences from the paper.**
 //! - Nearly empty is also a queueing delay of less than the time between two packets of the flow, which sees the queue only
-//!   through these: the RTT over what was in flight as the packet left. By the paper's rule alone (`mode=literal`) several flows
-//!   take each other for competitors on a slow link, and fill the buffer (docs/algorithms/copa.md).
-//! - A flow that competes goes back to the default mode where `1/delta` has doubled without a loss and 5 % more was not delivered:
-//!   nobody else fills the queue. With more than a bandwidth-delay product of its own queued the swing of a flow that is alone dies
-//!   out, the queue never empties, and by the paper's rule it would compete with itself for good.
+//!   through these: the RTT over the data in flight as the packet left. By the paper's rule alone (`mode=literal`) several
+//!   flows take each other for competitors on a slow link, and fill the buffer (docs/algorithms/copa.md).
+//! - A flow that competes goes back to the default mode if `1/delta` has doubled without a loss and 5 % more was not delivered:
+//!   no other flow fills the queue. With more than a bandwidth-delay product of its own queued the swing of a single flow dies
+//!   out, the queue never empties, and by the paper's rule it would compete with itself permanently.
 //! - The velocity goes back to 1 as soon as an ACK asks for the other direction (mvfst), and not only at the end of the
 //!   round: a velocity of 64 would move the window for up to a round the wrong way.
 //! - The window at most doubles or halves in a round (`v <= delta cwnd`, as in the authors' program genericCC). The profile
 //!   `mvfst` has no such bound.
-//! - A window that the application does not use does not grow (RFC 9002, section 7.8). Without a queue the target is
-//!   infinite, and the window of such a flow would be, too.
+//! - A window that the application does not use does not grow (RFC 9002, section 7.8). Without a queue the target is infinite,
+//!   and so would be the window of such a flow.
 //! - Persistent congestion leaves two packets, as in mvfst; the paper says nothing of time-outs. Neither has the default
 //!   mode any other answer to loss, nor to marks.
 //! - The minima are those of Nichols' filter (as in mvfst), which keeps three values: a minimum may be forgotten up to a
@@ -57,7 +57,7 @@ const PACING_GAIN: f64 = 2.0;
 /// ones do.
 const MVFST_MAX_WINDOW_PACKETS: u64 = 2000;
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 7] = [
     ShownValue::number("delta", "1/delta packets wait in the queue"),
     ShownValue::number("velocity", "the step of the window, which doubles while it moves one way"),
@@ -97,7 +97,7 @@ struct Copa {
     competition: Competition,
 }
 
-/// Whether the flow is still in slow start.
+/// The state of slow start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SlowStart {
     /// It is. The profile `mvfst` doubles the window in one step; this is when it last did.
@@ -268,7 +268,7 @@ struct Velocity {
     direction: Option<Direction>,
     /// Rounds with the same direction as the one before.
     same: u32,
-    /// When the window was last compared, and what it was then.
+    /// The time of the last comparison of the window, and its value then.
     compared: Option<(Time, f64)>,
 }
 
@@ -302,7 +302,7 @@ impl Velocity {
         }
     }
 
-    /// The velocity for a step in `direction`: what was gathered in the other one does not count, and the round begins anew.
+    /// The velocity for a step in `direction`: velocity of the other direction does not count, and the round restarts.
     fn towards(&mut self, direction: Direction, now: Time, window: f64) -> f64 {
         if self.velocity > 1.0 && self.direction != Some(direction) {
             self.turn(direction);

@@ -1,4 +1,4 @@
-//! What can be set in Copa, its profiles, and where the values come from.
+//! The settings of Copa, its profiles, and the sources of the values.
 
 use cellcc_control::{Ack, Arguments, Parameter, ParameterInfo, Preset, kind};
 use cellcc_units::{Span, Time};

@@ -9,7 +9,7 @@ fn path(scheme: &str) -> Path {
     Path::new(scheme, Rate::from_mbit_per_sec(12.0), Span::from_millis(39))
 }
 
-/// The mean of what waits in the queue or is being sent over ten seconds, in packets.
+/// The mean number of packets in the queue or in transmission over ten seconds.
 fn mean_queue(path: &mut Path) -> f64 {
     let looks = 1000;
     let sum: f64 = (0..looks)
@@ -31,7 +31,7 @@ fn one_over_delta_packets_wait_in_the_queue() {
             path.set_rate(Rate::from_mbit_per_sec(rate_mbit_s));
             path.run_for(Span::from_secs(20));
             let queue = mean_queue(&mut path) * delta;
-            // Paper, section 3: between nothing and 2.5/delta, 1.25/delta in the mean; one packet is being sent.
+            // Paper, section 3: between nothing and 2.5/delta, 1.25/delta on average; one packet is in transmission.
             assert!(
                 (1.0..=1.5 + delta).contains(&queue),
                 "{queue:.2}/delta at {delta}, {rate_mbit_s} Mbit/s"
@@ -41,8 +41,8 @@ fn one_over_delta_packets_wait_in_the_queue() {
     }
 }
 
-/// What used to happen: the delay of an RTT ago was held against the window of now, so that a flow missed the moments at which one of
-/// its packets waited, took its own queue for somebody else's, and kept seconds of it for good.
+/// The bug: the delay of an RTT ago was compared with the window of now, so that a flow missed the moments at which one of its
+/// packets waited, mistook its own queue for others', and kept seconds of it permanently.
 #[test]
 fn alone_it_does_not_compete_with_itself_for_long_however_few_packets_the_path_holds() {
     for rate_mbit_s in [0.3, 0.5, 1.0, 2.0, 5.0, 10.0] {
@@ -65,7 +65,7 @@ fn alone_it_does_not_compete_with_itself_for_long_however_few_packets_the_path_h
 fn a_flow_that_competes_with_nobody_goes_back_to_the_default_mode() {
     let mut path = path("copa");
     path.run_for(Span::from_secs(5));
-    // A path that has become longer looks like a queue that somebody else keeps, for ten seconds; a larger share of it brings nothing.
+    // A path that has become longer looks like others' queue for ten seconds; a larger share of it brings nothing.
     path.set_rtt(Span::from_millis(160));
     path.run_until(|path| path.shows("competing") == Some(1.0));
     path.run_until(|path| path.shows("delta") < Some(0.2));
@@ -107,7 +107,7 @@ fn the_velocity_doubles_every_round_once_the_direction_has_held_for_three() {
 fn a_queue_that_is_never_nearly_empty_is_competed_for_until_it_is() {
     let mut path = path("copa");
     path.run_for(Span::from_secs(5));
-    // Half the rate, with a queue that the flow did not build: a standing queue for as long as somebody else keeps it.
+    // Half the rate, with a queue that the flow did not build: a standing queue for as long as others keep it.
     path.set_rtt(Span::from_millis(60));
     path.run_for(Span::from_secs(1));
     assert_eq!(path.shows("competing"), Some(1.0));
@@ -208,8 +208,8 @@ fn mvfst_doubles_once_per_smoothed_rtt_and_leaves_slow_start_when_the_standing_r
     assert!(mvfst.ack(201, 400, 300) < 20.0);
 }
 
-/// facebook/mvfst, `QuicConstants.h`, `kDefaultMaxCwndInMss`. What used to happen: on a short queue, where the delay never says
-/// stop, the window had no bound.
+/// facebook/mvfst, `QuicConstants.h`, `kDefaultMaxCwndInMss`. The bug: on a short queue, where the delay never says stop, the
+/// window had no bound.
 #[test]
 fn mvfst_allows_2000_packets_at_most() {
     let mut mvfst = Mvfst::new(10);

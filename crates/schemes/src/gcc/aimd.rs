@@ -1,4 +1,4 @@
-//! The rate: what arrives, what the link can carry, and additive or multiplicative increase.
+//! The rate: arrivals, the link's capacity, and additive or multiplicative increase.
 
 use super::delay::Usage;
 use cellcc_units::{Bytes, Span, Time};
@@ -6,18 +6,18 @@ use cellcc_units::{Bytes, Span, Time};
 /// Windows of the throughput (libwebrtc): the first, and all others.
 const FIRST_WINDOW: Span = Span::from_millis(500);
 const THROUGHPUT_WINDOW: Span = Span::from_millis(150);
-/// Of its estimate (libwebrtc): variance at first, and what a step adds; how uncertain a sample is.
+/// Constants of its estimate (libwebrtc): first variance, its growth per step, and the uncertainty of a sample.
 const FIRST_VARIANCE: f64 = 50.0;
 const STEP_VARIANCE: f64 = 5.0;
 const SAMPLE_SCALE: f64 = 10.0;
-/// Of the rate (libwebrtc's `AimdRateControl`), in bit/s.
+/// Constants of the rate (libwebrtc's `AimdRateControl`), in bit/s.
 const BACK_OFF: f64 = 0.85;
 const BELOW: f64 = 5000.0;
 const GROWTH: f64 = 1.08;
 const LEAST_GROWTH: f64 = 1000.0;
 const LEAST_ADDITION: f64 = 4000.0;
 pub(super) const LEAST: f64 = 5000.0;
-/// Of the capacity (libwebrtc's `LinkCapacityEstimator`), in kbit/s.
+/// Constants of the capacity (libwebrtc's `LinkCapacityEstimator`), in kbit/s.
 const CAPACITY_GAIN: f64 = 0.05;
 const DEVIATIONS: (f64, f64) = (0.4, 2.5);
 
@@ -70,7 +70,7 @@ impl Throughput {
     }
 }
 
-/// What the link was seen to carry at over-use, in kbit/s.
+/// The link's observed rate at over-use, in kbit/s.
 #[derive(Debug)]
 struct Capacity {
     estimate: Option<f64>,
@@ -94,7 +94,7 @@ impl Capacity {
     }
 }
 
-/// What the rate does until the delay says otherwise.
+/// The direction of the rate until the delay changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Hold,

@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 const GROUP: Span = Span::from_millis(5);
 const BURST: Span = Span::from_millis(5);
 const LONGEST_BURST: Span = Span::from_millis(100);
-/// Groups out of order in a row after which all begins anew (libwebrtc).
+/// Groups out of order in a row after which all restarts (libwebrtc).
 const MOST_REORDERED: u32 = 3;
-/// Of the trend (libwebrtc): smoothing, window in groups, gain, and the groups up to which that grows.
+/// Constants of the trend (libwebrtc): smoothing, window in groups, gain, and the groups up to which that grows.
 const SMOOTHING: f64 = 0.9;
 const WINDOW: usize = 20;
 const GAIN: f64 = 4.0;
 const MOST_GROUPS: u32 = 60;
-/// Of the threshold (libwebrtc): first value, gains per ms above and below, bounds, and what is a spike.
+/// Constants of the threshold (libwebrtc): first value, gains per ms above and below, bounds, and the size of a spike.
 const FIRST_THRESHOLD: f64 = 12.5;
 const GAIN_ABOVE: f64 = 0.0087;
 const GAIN_BELOW: f64 = 0.039;
@@ -24,7 +24,7 @@ const LONGEST_STEP_MS: f64 = 100.0;
 /// Over-use is over the threshold for longer than this of send time (libwebrtc).
 const OVERUSE_MS: f64 = 10.0;
 
-/// What the delay says of the link.
+/// The delay's verdict on the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Usage {
     Normal,
@@ -200,7 +200,7 @@ impl Trend {
     }
 }
 
-/// Of the line with the least squares; none where all points have one time.
+/// The slope of the line with the least squares; `None` if all points have one time.
 fn slope(points: &VecDeque<(f64, f64)>) -> Option<f64> {
     let count = points.len() as f64;
     let mean_x = points.iter().map(|(x, _)| x).sum::<f64>() / count;

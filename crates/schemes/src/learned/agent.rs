@@ -1,4 +1,4 @@
-//! What an agent observes and does: the sets of published agents, and a plain one. The environments of the Python package and
+//! Observations and actions of an agent: the sets of published agents, and a plain one. The environments of the Python package and
 //! the schemes of this folder have the same.
 
 use super::meter::{Interval, Measures, Meter, ratio};
@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// Whose observations and actions they are. A further kind is one row of `AGENTS` with its functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentKind {
-    /// Ours: what an interval showed, the window halved to doubled.
+    /// Ours: the results of an interval, the window halved to doubled.
     Plain,
     /// Ours: the last intervals by numbers from -1 to 1, the window halved to doubled.
     Bounded,
@@ -35,7 +35,7 @@ struct Rules {
     measures: Measures,
     /// Its actions multiply CUBIC's window.
     steers_cubic: bool,
-    /// The speed of an interval, of which the agent keeps the largest.
+    /// The speed of an interval; the agent keeps the largest.
     speed_bytes_per_s: fn(&Interval) -> f64,
     observe: fn(&mut Agent, &Interval),
     act: fn(&mut Agent, f64) -> Steering,
@@ -57,7 +57,7 @@ const PLAIN: Rules = Rules {
     reward: reward_plain,
 };
 
-/// The agents, in the order in which they are listed. A row states what differs from [`PLAIN`].
+/// The agents, in the order in which they are listed. A row states the differences from [`PLAIN`].
 static AGENTS: [Rules; 5] = [
     PLAIN,
     Rules { kind: AgentKind::Bounded, name: "bounded", shape: (6, 4), observe: observe_bounded, ..PLAIN },
@@ -132,7 +132,7 @@ impl AgentKind {
         self.rules().measures == Measures::Averages
     }
 
-    /// Counts what an agent of this kind observes.
+    /// Counts the observations of an agent of this kind.
     pub fn meter(self) -> Meter {
         Meter::new(self.rules().measures)
     }
@@ -148,15 +148,15 @@ const INDIGO_MIN_CWND: f64 = 2.0;
 /// The least rate in packets per second, of PCC-RL; the largest is 12 Gbit/s of full packets, beyond any link here (PCC-RL's
 /// 1,000 would be 12 Mbit/s).
 const RATE_PACKETS_PER_S: (f64, f64) = (40.0, 1e6);
-/// The share of an action by which Aurora's rate changes (PCC-RL: DELTA_SCALE).
+/// The factor of an action on Aurora's rate (PCC-RL: DELTA_SCALE).
 const AURORA_STEP: f64 = 0.025;
 /// Indigo's five actions on the window in packets.
 const INDIGO_ACTIONS: [fn(f64) -> f64; 5] = [|w| w / 2.0, |w| w - 10.0, |w| w, |w| w + 10.0, |w| w * 2.0];
 /// A window of 2^4 bandwidth-delay products is one for a bounded agent.
 const LARGEST_LOG_WINDOW: f64 = 4.0;
-/// What Orca's state calls pacing counts headers, and its throughput does not: an MTU of 1500 bytes with 1448 of payload.
+/// The pacing of Orca's state counts headers, and its throughput does not: an MTU of 1500 bytes with 1448 of payload.
 const MTU_PER_PAYLOAD: f64 = 1500.0 / 1448.0;
-/// Packets per RTT sample of Orca's receiver, which is Linux' TCP and acknowledges every second one.
+/// Packets per RTT sample of Orca's receiver, which is Linux's TCP and acknowledges every second one.
 const PACKETS_PER_SAMPLE: f64 = 2.0;
 
 /// An agent of one flow.
@@ -208,12 +208,12 @@ impl Agent {
         Some(best as f64)
     }
 
-    /// What this action asks of the sender.
+    /// The sender's steering for this action.
     pub fn act(&mut self, action: f64) -> Steering {
         (self.kind.rules().act)(self, if action.is_finite() { action } else { 0.0 })
     }
 
-    /// Takes in what an interval showed.
+    /// Takes in the results of an interval.
     pub fn observe(&mut self, interval: &Interval) {
         self.peak_bytes_per_s = self.peak_bytes_per_s.max((self.kind.rules().speed_bytes_per_s)(interval));
         if let Some(rtt) = interval.rtt_mean_s {
@@ -222,8 +222,8 @@ impl Agent {
         (self.kind.rules().observe)(self, interval);
     }
 
-    /// The reward of an observed interval in which the link could carry `capacity_bytes`: that of the published environments; for our
-    /// own agent, and for Indigo, which learns from an oracle, utilisation less delay less loss.
+    /// The reward of an observed interval in which the link could carry `capacity_bytes`: that of the published environments;
+    /// for our own agent, and for Indigo, which learns from an oracle, utilisation less delay less loss.
     pub fn reward(&self, interval: &Interval, capacity_bytes: f64) -> f64 {
         (self.kind.rules().reward)(self, interval, capacity_bytes)
     }
@@ -321,7 +321,7 @@ fn reward_orca(agent: &Agent, interval: &Interval, _: f64) -> f64 {
 
 fn observe_aurora(agent: &mut Agent, interval: &Interval) {
     let latency_ratio = interval.rtt_mean_s.map_or(1.0, |rtt| ratio(rtt, agent.min_rtt_mean_s));
-    // PCC-RL: below a thousandth of what was sent, the ratio says nothing.
+    // PCC-RL: below a thousandth of the sent data, the ratio has no meaning.
     let send_ratio = match interval.delivered_bytes as f64 / interval.sent_bytes.max(1) as f64 {
         share if share < 1e-3 => 1.0,
         share => 1.0 / share,

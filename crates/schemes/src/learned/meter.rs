@@ -3,7 +3,7 @@
 use cellcc_control::{Ack, Loss, Sampler};
 use cellcc_units::{Bytes, Span, Time};
 
-/// What an interval showed.
+/// The results of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Interval {
     /// How long it was.
@@ -20,15 +20,15 @@ pub struct Interval {
     pub rtt_mean_s: Option<f64>,
     /// The mean of the second half of its time less that of the first; zero where either has no sample.
     pub rtt_change_s: f64,
-    /// Of the whole flow; zero before the first sample.
+    /// The flow's minimum; zero before the first sample.
     pub min_rtt_s: f64,
-    /// Of the whole flow; zero before the first sample.
+    /// The flow's smoothed RTT; zero before the first sample.
     pub smoothed_rtt_s: f64,
     /// At its end.
     pub window_bytes: u64,
     /// At its last acknowledgement or loss.
     pub inflight_bytes: u64,
-    /// The mean of Linux' delivery-rate samples; for Orca.
+    /// The mean of Linux's delivery-rate samples; for Orca.
     pub rate_mean_bytes_per_s: Option<f64>,
     /// Moving averages over its acknowledgements: queueing delay in ms, delivery rate and sending rate in Mbit/s; for Indigo.
     pub averages: [f64; 3],
@@ -82,13 +82,13 @@ const INDIGO_GRAIN: Span = Span::from_millis(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measures {
     Counts,
-    /// Linux' delivery rates, for Orca.
+    /// Linux's delivery rates, for Orca.
     Rates,
     /// Moving averages of delay and rates, for Indigo.
     Averages,
 }
 
-/// Counts what an agent observes.
+/// Counts the observations of an agent.
 #[derive(Debug, Clone)]
 pub struct Meter {
     measures: Measures,
@@ -102,7 +102,7 @@ pub struct Meter {
     late: Samples,
     rates: Samples,
     averages: Option<[f64; 3]>,
-    /// Of the flow.
+    /// The flow's minimum.
     min_rtt: Span,
     smoothed_rtt: Span,
     inflight: Bytes,
@@ -178,7 +178,7 @@ impl Meter {
         self.min_rtt
     }
 
-    /// What the interval has shown until now.
+    /// The results of the interval until now.
     pub fn interval(&self, now: Time, sent: Bytes, window: Bytes) -> Interval {
         let change = self.late.mean().zip(self.early.mean()).map(|(late, early)| late - early);
         let all = Samples { sum: self.early.sum + self.late.sum, count: self.early.count + self.late.count };

@@ -1,7 +1,7 @@
 //! Learned policies as schemes: `learned(model=FILE)`, and with their authors' weights `orca` and `indigo`.
 //!
 //! 1. A file holds a network and a card that says what it observes, how it acts, and how often.
-//! 2. From the first acknowledgement on, what an interval shows is counted: throughput, losses, round-trip times.
+//! 2. From the first acknowledgement on, the results of an interval are counted: throughput, losses, round-trip times.
 //! 3. At its end the network sees the last intervals, and gives an action.
 //! 4. The action is a window, a rate, or a factor of CUBIC's window.
 //! 5. Where a network gives no finite number, nothing is done in that interval: the window stays, and CUBIC goes on. The Record has
@@ -16,12 +16,12 @@
 //! ```
 //!
 //! Sources: Abbasloo, Yen and Chao, SIGCOMM 2020, and Soheil-ab/Orca at cafaf9a; Yan et al., USENIX ATC 2018, and
-//! StanfordSNR/indigo at 463d89b. What is below an agent: [`Sender`]; what it observes: [`Meter`], [`Agent`].
+//! StanfordSNR/indigo at 463d89b. The sender below an agent: [`Sender`]; its observations: [`Meter`], [`Agent`].
 //!
 //! **Differences from the papers.**
 //! - Orca's agent answers at once. In its authors' program, the agent looks for a state every 10 ms, so that a decision takes some
 //!   30 ms, and the window that it multiplies is that of before.
-//! - Orca counts an RTT sample for every second packet, as Linux' receiver gives it, whatever the receiver here does.
+//! - Orca counts an RTT sample for every second packet, as Linux's receiver gives it, whatever the receiver here does.
 //! - Indigo's window is bytes in flight, where its program counts the packets since the newest that was acknowledged.
 
 mod agent;
@@ -47,7 +47,7 @@ pub use meter::{Interval, Meter};
 pub use model::{Decides, LARGEST_MODEL, ReadModel};
 pub use sender::{Sender, Steering};
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 3] = [
     ShownValue::number("action", "the network's last action: a number, or which of its actions"),
     ShownValue::number("decisions", "intervals that the network decided"),
@@ -93,7 +93,7 @@ pub fn schemes(read: ReadModel) -> [SchemeInfo; 3] {
     ]
 }
 
-/// A policy outside a flow: what its network gives, one observation after the other.
+/// A policy outside a flow: its network's outputs, one observation after the other.
 #[derive(Debug, Clone)]
 pub struct Policy {
     model: Arc<Model>,
@@ -114,7 +114,7 @@ impl Policy {
         features * history
     }
 
-    /// What the network gives: an action, or a score for each.
+    /// The network's outputs: an action, or a score for each.
     ///
     /// # Panics
     /// Where the observation has another width.
@@ -203,7 +203,7 @@ impl Learned {
                 self.sender.steer(self.agent.act(action));
             }
             None => {
-                // What an LSTM remembers of it would spoil all that follows.
+                // An LSTM's memory of it would spoil all later outputs.
                 self.memory = Memory::default();
                 self.faults += 1;
             }

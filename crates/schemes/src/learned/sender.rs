@@ -1,10 +1,10 @@
 //! The sender that carries out an agent's actions: a window, a rate, or CUBIC whose window an agent multiplies.
 //!
-//! **Below Orca's agent** (its kernel patch and `orca-server-mahimahi.cc` at cafaf9a): Linux' CUBIC with HyStart. What it sends is
-//! paced at window / sRTT, or at in flight / sRTT where that is more. Until ssthresh is below the window for the first time,
-//! which HyStart's first sign of a queue brings about, the agent is not asked: a loop multiplies the window by 1.1 whenever it finds
-//! new RTT samples, and looks every 2 ms. Only the receiver's window bounds that, which Linux opens to four times what came in a
-//! round; without it the first second overflows any queue. So it is here.
+//! **Below Orca's agent** (its kernel patch and `orca-server-mahimahi.cc` at cafaf9a): Linux's CUBIC with HyStart. Its packets
+//! are paced at window / sRTT, or at in flight / sRTT if that is more. Until ssthresh is below the window for the first time,
+//! which HyStart's first sign of a queue brings about, the agent is not asked: a loop multiplies the window by 1.1 whenever it
+//! finds new RTT samples, and looks every 2 ms. Only the receiver's window bounds that, which Linux opens to four times the
+//! arrivals of a round; without it the first second overflows any queue. So it is here.
 
 use cellcc_control::{
     Ack, Context, Event, Limits, Loss, Observer,
@@ -15,7 +15,7 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 /// How an agent steers the sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steering {
-    /// The window is what the agent says, in bytes.
+    /// The agent's window, in bytes.
     Window(Bytes),
     /// The sending rate is; the window is out of the way.
     Rate(Rate),
@@ -23,12 +23,12 @@ pub enum Steering {
     CubicTimes(f64),
 }
 
-/// What Orca's slow start multiplies the window by (`orca-server-mahimahi.cc`).
+/// The factor of Orca's slow start on the window (`orca-server-mahimahi.cc`).
 const SLOW_START_FACTOR: f64 = 1.1;
 /// How often new samples are looked for, in slow start and where an interval had none: a tenth of the interval
 /// (`usleep(report_period*100)`).
 pub(super) const POLL: Span = Span::from_millis(2);
-/// The packets that Linux' receiver allows at first (tcp_output.c, `tcp_default_init_rwnd`).
+/// The packets that Linux's receiver allows at first (tcp_output.c, `tcp_default_init_rwnd`).
 const FIRST_RECEIVE_WINDOW: u64 = 20;
 /// It opens to so many times the data of a round where they have doubled (4.13: tcp_input.c, `tcp_rcv_space_adjust`), ...
 const TIMES_A_ROUND: u64 = 4;
@@ -53,7 +53,7 @@ struct OrcaSender {
     packet: Bytes,
     inflight: Bytes,
     smoothed_rtt: Span,
-    /// What had arrived when the round began.
+    /// The arrivals when the round began.
     round_began_at: Bytes,
     receive_window: Bytes,
     /// When slow start looks for samples again; none once it is over.
@@ -102,7 +102,7 @@ impl Sender {
         self.limits = orca.limits();
     }
 
-    /// Before the agent is asked for the first time: Orca's slow start.
+    /// True before the agent's first decision: Orca's slow start.
     pub fn is_in_slow_start(&self) -> bool {
         self.under_agent.as_ref().is_some_and(|orca| orca.poll.is_some())
     }
@@ -122,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// Carries out an action. Slow start hears none.
+    /// Carries out an action. Slow start takes none.
     pub fn steer(&mut self, steering: Steering) {
         match (steering, &mut self.under_agent) {
             (Steering::Window(window), _) => self.limits = Limits::window_only(window),
@@ -140,7 +140,7 @@ impl Sender {
         self.under_agent.as_ref().map_or(self.limits.window, |orca| orca.cubic.window())
     }
 
-    /// What the sender may do.
+    /// The limits of the sender.
     pub fn limits(&self) -> Limits {
         self.limits
     }
@@ -172,7 +172,7 @@ impl OrcaSender {
         }
     }
 
-    /// Of whole packets, as in the code.
+    /// In whole packets, as in the code.
     fn multiply(&mut self, factor: f64) {
         let packets = (self.cubic.window().in_packets(self.packet).floor() * factor).floor();
         let packets = packets.clamp(MIN_CWND, MAX_CWND);

@@ -1,4 +1,4 @@
-//! Policies of weights that are known, so that what they do can be said beforehand.
+//! Policies with known weights, so that their decisions can be predicted.
 
 use super::model::Model;
 use super::network::{Memory, Network, Step, Tensor};
@@ -99,7 +99,7 @@ fn a_bounded_agent_sees_shares_and_keeps_delay_and_window_where_nothing_was_ackn
     agent.observe(&busy);
     let silent = Interval { length_s: 0.05, sent_bytes: 1_500, min_rtt_s: 0.05, ..Interval::default() };
     agent.observe(&silent);
-    // A queue of one RTT is a half; a window of four times what is delivered in an RTT is 2 of 4 octaves.
+    // A queue of one RTT is a half; a window of four times the delivery in an RTT is 2 of 4 octaves.
     let expected = [1.0, 0.25, 0.25, 0.5, 1.0, 0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.5];
     assert_eq!(agent.observation()[12..], expected);
     assert_eq!(agent.observation()[..12], [0.0; 12]);

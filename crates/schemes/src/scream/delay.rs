@@ -3,7 +3,7 @@
 use cellcc_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// The variation (WebRTC): gain of its average, most of one sample, and what is too much.
+/// The variation (WebRTC): gain of its average, largest sample, and the limit.
 const VARIATION_GAIN: f64 = 1.0 / 32.0;
 const MOST_VARIATION: f64 = 0.02;
 const FULL_VARIATION: f64 = 0.01;
@@ -26,7 +26,7 @@ impl Base {
         Self { period, periods, smallest: VecDeque::new() }
     }
 
-    /// What is above the base, which this delay may lower.
+    /// The excess over the base, which this delay may lower.
     pub(super) fn above(&mut self, now: Time, delay: f64) -> f64 {
         match self.smallest.back_mut() {
             Some((began, least)) if now.since(*began) < self.period => *least = least.min(delay),

@@ -1,10 +1,10 @@
 //! SCReAM v2: congestion control for video over cellular links, with a window as its reference and a media rate of it.
 //!
 //! 1. The receiver reports when packets arrived and which were marked: every 25 ms; Ericsson's after 16 packets or 40 ms.
-//! 2. The window shrinks by the share of marks (alpha, as in DCTCP), by 0.3 for a loss, and by how far the queueing delay is above half
-//!    of its target, as if that were a mark; at most once in a round, or in 25 ms.
-//! 3. It grows by a packet per round, and long after congestion by 2 % of itself; less where the window was when it last shrank, and
-//!    where the delay varies.
+//! 2. The window shrinks by the share of marks (alpha, as in DCTCP), by 0.3 for a loss, and by the queueing delay's excess over
+//!    half of its target, as if that were a mark; at most once in a round, or in 25 ms.
+//! 3. It grows by a packet per round, and long after congestion by 2 % of itself; less where the window was when it last
+//!    shrank, and where the delay varies.
 //! 4. The media rate is the window per round-trip time. Packets are paced a tenth faster, and 1.5 to 3 windows may be in flight.
 //! 5. With a queue that was never below 5 ms for 20 s, half of the rate shows what the base delay is.
 //!
@@ -18,11 +18,12 @@
 //! Source: WebRTC's SCReAM v2, and with `preset=ericsson` EricssonResearch/scream (c8f84c3) for its constants.
 //!
 //! **Differences from both.**
-//! - *The transport's acknowledgements free the window*, which only caps what is in flight; reports alone drive decisions.
+//! - *The transport's acknowledgements free the window*, which only caps the data in flight; reports alone drive decisions.
 //! - *Where a frame ends is not known here*: no report leaves at its last packet, and a large frame is not paced faster.
 //! - *The sender's queue is the application's*: Ericsson's rate falls with it, here the application clears it.
 //! - *Each change of the rate reaches the encoder*, without hysteresis.
-//! - *The first cut after a long time without congestion* is WebRTC's: by alpha as it was. Ericsson's takes a quarter, and alpha is a half.
+//! - *The first cut after a long time without congestion* is WebRTC's: by alpha as it was. Ericsson's takes a quarter, and
+//!   alpha is a half.
 //! - *WebRTC has moved on since*: it judges losses by their share, and small windows by the media rate alone.
 //! - *Without `l4s` packets are not ECN-capable*: Ericsson's factor of 0.9 for classic marks has no use.
 
@@ -44,7 +45,7 @@ const UNIT: Span = Span::from_nanos(976_562);
 const REPEATS: u64 = 32;
 /// A packet is lost where one that left this much later has arrived (both).
 const REORDERING: Span = Span::from_millis(30);
-/// Without a transmission for so long, what was in flight is forgotten.
+/// Without a transmission for this time, the data in flight are forgotten.
 const SILENCE: Span = Span::from_millis(500);
 /// The queue is to be below this within that (both), or the base is doubted.
 const LOW_DELAY: f64 = 0.005;
@@ -70,30 +71,30 @@ const L4S: Parameter<kind::Switch> = Parameter::new(
     "SCReAM v2; a queue with classic ECN marks them as rarely as others",
 );
 
-/// What the two implementations choose differently.
+/// The constants in which the two implementations differ.
 #[derive(Debug, PartialEq)]
 struct Constants {
     /// In seconds.
     delay_target: f64,
     base_period: Span,
     base_periods: usize,
-    /// Of the window in a round, long after congestion; and after how many rounds that is in full.
+    /// Growth in a round relative to the window, long after congestion; and the rounds until that is in full.
     growth: f64,
     cautious_rounds: f64,
     /// How near to the inflection point growth is slow.
     nearness: f64,
-    /// Of what is in flight, as a bound of the window.
+    /// Bound of the window relative to the data in flight.
     allowance: f64,
-    /// Of the media rate.
+    /// Ratio to the media rate.
     pacing: f64,
     start_alpha: f64,
     /// Alpha moves at most once in this time, or in a round trip where that is shorter, by all packets since it last moved.
     alpha_interval: Span,
     /// The receiver reports after so many packets, or so long after its last report. WebRTC's does by time alone
-    /// (`CongestionControlFeedbackGenerator`): its number is what a report has room for, less what it repeats.
+    /// (`CongestionControlFeedbackGenerator`): its number is the room of a report, minus its repeated entries.
     report_packets: u64,
     report_interval: Span,
-    /// In bytes and in packets, of which the more counts.
+    /// In bytes and in packets; the larger one counts.
     smallest_window: (Bytes, u64),
     /// The media rate is divided by it.
     divisor: f64,
@@ -177,7 +178,7 @@ struct Scream {
     sent_at: Time,
     /// None before the first report.
     srtt: Option<Span>,
-    /// How long the receiver holds what it reports.
+    /// The time for which the receiver holds reports back.
     hold: Span,
     base: Base,
     queue: QueueDelay,
@@ -187,7 +188,7 @@ struct Scream {
     drains_until: Option<Time>,
 }
 
-/// What a report says of packets that no earlier one had.
+/// A report's information on packets that no earlier one had.
 #[derive(Debug, Default)]
 struct News {
     packets: u64,

@@ -15,7 +15,7 @@ const CALM_ROUNDS: u64 = 100;
 /// Below this, no marks are expected, and the delay alone slows growth.
 const NO_MARKS: f64 = 0.0001;
 
-/// What a report says of congestion.
+/// A report's information on congestion.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Congestion {
     pub(super) lost: bool,
@@ -24,7 +24,7 @@ pub(super) struct Congestion {
     pub(super) marked: u64,
 }
 
-/// What the window hears with a report.
+/// The window's input from a report.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) now: Time,
@@ -216,7 +216,7 @@ mod tests {
         window
     }
 
-    /// Of ten packets.
+    /// A report on ten packets.
     fn report(millis: u64, marked: u64, delay: f64) -> Round {
         Round {
             now: Time::from_nanos(millis * 1_000_000),
@@ -249,7 +249,7 @@ mod tests {
         let context = Context { packet: PACKET, initial_window: PACKET * 100, seed: 1 };
         let mut window = Window::new(&ERICSSON, &context);
         window.reacted_at = Some(Time::ZERO);
-        // Of 40 packets 20 have a mark.
+        // 20 of 40 packets have a mark.
         for (millis, marked) in [(3, 10), (6, 0), (9, 0), (12, 10)] {
             assert_eq!(window.alpha, 0.1);
             window.on_round(&report(millis, marked, 0.0));
@@ -277,7 +277,8 @@ mod tests {
         let mut window = window();
         window.bytes = 150_000.0;
         window.on_round(&report(1, 1, 0.0));
-        // An eighth of a tenth, its half, halved for an RTT of 50 ms, less a 150th for the size; at the inflection point a quarter of it.
+        // An eighth of a tenth, its half, halved for an RTT of 50 ms, less a 150th for the size; at the inflection point a
+        // quarter of it.
         let cut = 0.1 / 8.0 / 2.0 / 2.0 * (1.0 - 1.0 / 150.0) * 0.25;
         assert!((packets(&window) - 100.0 * (1.0 - cut)).abs() < 1e-9, "{}", packets(&window));
         assert_eq!(window.alpha, 0.25);

@@ -1,11 +1,10 @@
 //! Sprout: sends no more than the receiver forecasts to leave the queue within 100 ms, with 95 % certainty.
 //!
-//! 1. Every 20 ms the receiver works out how likely each rate of the link is, from what arrived: rates wander as in Brownian motion,
-//!    arrivals are Poisson's, and the rate zero is an outage that lasts.
-//! 2. It forecasts what will have arrived by the end of each of the next eight ticks, at least, with 95 % certainty.
-//! 3. The sender estimates what is in the queue: what it sent after the newest packet that has arrived, less what the forecast has
-//!    drained since.
-//! 4. It sends what the forecast drains within five ticks, less what is in the queue.
+//! 1. Every 20 ms the receiver updates the likelihood of each rate of the link from the arrivals: rates wander as in Brownian
+//!    motion, arrivals are Poisson's, and the rate zero is an outage that lasts.
+//! 2. It forecasts the arrivals by the end of each of the next eight ticks, as a lower bound with 95 % certainty.
+//! 3. The sender estimates the queue: the data sent after the newest packet that has arrived, minus the forecast's drain since.
+//! 4. It sends the forecast's drain within five ticks, minus the queue.
 //! 5. A packet every 50 ms keeps the forecasts coming. The last packet of a flight says that nothing follows it for so long.
 //!
 //! ```text
@@ -22,14 +21,14 @@
 //! **Differences from the paper.**
 //! - *The grid of rates ends at `max_rate`*, and its unit grows with it. The authors' grid ends at 1000 packets a second, so that
 //!   Sprout cannot use more than about 12 Mbit/s: that is the default.
-//! - *What was sent before the newest packet that has arrived waits no longer*: it has come or is lost. The authors' receiver waits
+//! - *Data sent before the newest packet that has arrived wait no longer*: they have come or are lost. The authors' receiver waits
 //!   10 ms for packets out of order.
 //! - *Forecasts go with the first acknowledgement after a tick*, and not with data of the other direction.
-//!   What arrives in a tick is rounded to whole units, and to one at least, as there. So a link with less than a twentieth of
+//!   The arrivals of a tick are rounded to whole units, and to at least one, as there. So a link with less than a twentieth of
 //!   `max_rate` is taken for one with that.
-//! - *Packets are full*: the authors send what is left of the amount as a smaller one, and an empty one as a heartbeat. So the
-//!   estimate of the queue leaves heartbeats out. With them a flow on a constant link never begins: the forecast of a few packets is
-//!   used up by those that ask for it.
+//! - *Packets are full*: the authors send the rest of the amount as a smaller one, and an empty one as a heartbeat. So the
+//!   estimate of the queue leaves heartbeats out. With them a flow on a constant link never begins: the forecast of a few
+//!   packets is used up by those that ask for it.
 //! - *An application without data cannot announce its silence*: no packet leaves that could. The receiver takes it for the link's.
 //! - *`profile=code` drains the queue by the whole amount up to each tick*, as the authors' `update_queue_estimate` does, where the
 //!   paper drains it by the tick's own (section 3.5). The first tick after a forecast is the same in both: it sends more only where
@@ -49,7 +48,7 @@ use model::{Forecast, Model, TICKS, encode_silence};
 use receiver::{Forecaster, SproutReceiver, TICK};
 use std::{collections::VecDeque, sync::Arc};
 
-/// What is sent leaves the queue within so many ticks: 100 ms (paper, section 3.5; `TARGET_DELAY_TICKS`).
+/// Sent data leave the queue within this many ticks: 100 ms (paper, section 3.5; `TARGET_DELAY_TICKS`).
 const TARGET_TICKS: usize = 5;
 /// Without anything else to send, a packet leaves so often (`fallback_interval`).
 const HEARTBEAT: Span = Span::from_millis(50);
@@ -84,14 +83,14 @@ enum Method {
     Ewma,
 }
 
-/// What a tick takes off the estimate of the queue.
+/// The reduction of the queue's estimate by a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Drain {
     OfTick,
     UpToTick,
 }
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 3] = [
     ShownValue::number("queue_pkt", "what the sender thinks is in the queue"),
     ShownValue::number("forecast_pkt", "what the forecast says will leave the queue in time"),
@@ -127,9 +126,9 @@ struct Sprout {
     packet_size: Bytes,
     drain: Drain,
     forecast: Option<Held>,
-    /// What is estimated to wait or to be on its way.
+    /// The estimate of the data in the queue or on their way.
     queue: Bytes,
-    /// What was sent after the newest packet that the receiver has reported, oldest first.
+    /// The data sent after the newest packet that the receiver has reported, oldest first.
     outstanding: VecDeque<Outstanding>,
     next_number: u64,
     inflight: Bytes,
@@ -142,7 +141,7 @@ struct Sprout {
 #[derive(Debug, Clone, Copy)]
 struct Outstanding {
     number: u64,
-    /// What it adds to the queue; nothing for a heartbeat.
+    /// Its addition to the queue; nothing for a heartbeat.
     in_queue: Bytes,
 }
 
@@ -161,7 +160,7 @@ impl Held {
         (self.tick + 1 < TICKS).then(|| self.since + TICK * (self.tick as u64 + 1))
     }
 
-    /// What the forecast drains in the next five ticks.
+    /// The forecast's drain in the next five ticks.
     fn drained_in_time(&self) -> Bytes {
         let by = (self.tick + TARGET_TICKS).min(TICKS - 1);
         self.amounts[by].saturating_sub(self.amounts[self.tick])
@@ -199,13 +198,13 @@ impl Sprout {
         self.heartbeat_is_due |= self.heartbeat_at <= now;
     }
 
-    /// What the forecast lets leave now.
+    /// The forecast's allowance now.
     fn forecast_allows(&self) -> Bytes {
         let drained = self.forecast.map_or(Bytes::ZERO, |held| held.drained_in_time());
         drained.saturating_sub(self.queue)
     }
 
-    /// What may leave now.
+    /// The data that may leave now.
     fn allowance(&self) -> Bytes {
         let allowed = self.forecast_allows();
         if self.heartbeat_is_due { allowed.max(self.packet_size) } else { allowed }

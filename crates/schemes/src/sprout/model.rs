@@ -1,4 +1,4 @@
-//! The model of the link: how likely each rate is, given what has arrived, and how much will arrive with 95 % certainty.
+//! The model of the link: the likelihood of each rate, given the arrivals, and the amount that will arrive with 95 % certainty.
 //!
 //! Rates are in units per second, and there are 1000 of these at the grid's end: a unit is a packet where the highest rate is the
 //! authors' 12 Mbit/s, and more where it is higher. So the model is the same for every highest rate.
@@ -13,7 +13,7 @@ pub(super) const TICK_S: f64 = 0.02;
 pub(super) const TICKS: usize = 8;
 /// The grid's end, in units per second (section 3.1; `MAX_ARRIVAL_RATE`).
 pub(super) const MAX_RATE: f64 = 1000.0;
-/// 256 bins (section 3.1; `NUM_BINS`), and one for what is above. The first is the outage.
+/// 256 bins (section 3.1; `NUM_BINS`), and one for the rates above. The first is the outage.
 const BINS: usize = 257;
 const BIN_WIDTH: f64 = MAX_RATE / 256.0;
 /// How far a rate wanders in a second, in units per second (section 3.1; `BROWNIAN_MOTION_RATE`).
@@ -49,7 +49,7 @@ impl Model {
         self.normalize();
     }
 
-    /// So many units have arrived in the last tick.
+    /// `count` units have arrived in the last tick.
     pub(super) fn observe(&mut self, count: u32) {
         let likelihood = |bin| log_poisson(rate(bin) * TICK_S, count);
         // Relative to the likeliest, so that something stays however unlikely all are.
@@ -94,7 +94,7 @@ fn log_poisson(mean: f64, count: u32) -> f64 {
 struct Wandering {
     /// By 0, 1, 2, ... bins to one side.
     by: Vec<f64>,
-    /// By so many or more to one side: what would leave the grid stays in the bin at its end.
+    /// Tails by distance to one side: rates that would leave the grid stay in the bin at its end.
     beyond: Vec<f64>,
     /// An outage ends within a tick.
     escape: f64,
@@ -181,7 +181,7 @@ fn convolved(first: &[f64], second: &[f64]) -> Vec<f64> {
     sums
 }
 
-// What the receiver tells the sender, and the sender the receiver, as bytes.
+// The messages between the receiver and the sender, as bytes.
 //
 // ```text
 // forecast  'S' | sequence u32 | newest packet u64 | eight amounts, bytes u32
@@ -192,14 +192,14 @@ fn convolved(first: &[f64], second: &[f64]) -> Vec<f64> {
 const FORECAST: u8 = b'S';
 const SILENCE: u8 = b's';
 
-/// What will arrive.
+/// The forecast of arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Forecast {
     /// Counts forecasts, so that the newest is known.
     pub(super) sequence: u32,
     /// The number of the newest packet that has arrived.
     pub(super) newest: u64,
-    /// What will have arrived by the end of each of the next ticks.
+    /// The arrivals by the end of each of the next ticks.
     pub(super) amounts: [Bytes; TICKS],
 }
 
@@ -273,7 +273,7 @@ mod tests {
         let model = after(&[0; 100]);
         assert_eq!(model.forecast(), [0; TICKS]);
         assert!(model.0[0] > 0.9, "{}", model.0[0]);
-        // One in fifty ticks ends it: with half of what a rate of zero wanders, 0.0198 * 0.47 of 0.98 * 0.53 in each.
+        // One in fifty ticks ends it: with half of a zero rate's wander, 0.0198 * 0.47 of 0.98 * 0.53 in each.
         let mut later = Model(vec![0.0; BINS]);
         later.0[0] = 1.0;
         later.evolve();

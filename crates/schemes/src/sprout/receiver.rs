@@ -1,4 +1,4 @@
-//! Sprout's receiver: watches what arrives in each tick, and forecasts what will.
+//! Sprout's receiver: watches the arrivals of each tick, and forecasts the next.
 
 use super::model::{Forecast, Model, TICK_S, TICKS, decode_silence};
 use cellcc_control::{Arrival, Feedback, Observer, ReceiverComponent, Signal, Verdict};
@@ -14,7 +14,7 @@ const MOST_TICKS_AT_ONCE: u64 = 500;
 /// How the receiver forecasts.
 #[derive(Debug, Clone)]
 pub(super) enum Forecaster {
-    /// By the model of the link: what arrives with 95 % certainty.
+    /// By the model of the link: arrivals with 95 % certainty.
     Cautious(Model),
     /// Sprout-EWMA: the mean rate so far goes on, in bytes per tick.
     Average(f64),
@@ -34,7 +34,7 @@ pub(super) struct SproutReceiver {
     in_this_tick: Bytes,
     /// The newest packet.
     newest: u64,
-    /// The forecast is newer than what was sent last.
+    /// The forecast is newer than the last one sent.
     has_news: bool,
     sequence: u32,
 }

@@ -71,7 +71,8 @@ fn what_was_lost_waits_no_longer() {
 
 #[test]
 fn a_time_out_that_was_spurious_leaves_the_estimate_of_the_queue() {
-    // What used to happen: what had been declared lost and came after all was taken off twice, for good, and that much more was sent.
+    // The bug: packets that had been declared lost and came after all were subtracted twice, permanently, and that much more
+    // was sent.
     let mut flow = flow("sprout");
     let packets: Vec<_> = (0..10).map(|_| flow.on_sent(millis(0), CONTEXT.packet)).collect();
     flow.on_loss(millis(300), &packets, false);
@@ -81,7 +82,7 @@ fn a_time_out_that_was_spurious_leaves_the_estimate_of_the_queue() {
     }
     let sent = flow.sent();
     flow.on_feedback(millis(350), &forecast(1, 9, 4), sent);
-    // Twenty less the six after the ten, of which the first was a heartbeat.
+    // Twenty minus the six after the ten; the first of those was a heartbeat.
     assert_eq!(budget(&flow), 15.0);
 }
 

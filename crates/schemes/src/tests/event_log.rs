@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex};
 
-/// What was written, to be read while the writer lives.
+/// The written log, to be read while the writer lives.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -40,7 +40,7 @@ fn record(scheme: &str) -> Vec<u8> {
     record_for(scheme, Span::from_secs(3))
 }
 
-/// The same within `duration`.
+/// Records for `duration`.
 fn record_for(scheme: &str, duration: Span) -> Vec<u8> {
     let written = Written::default();
     let scheme = parse(scheme).recorded(Box::new(written.clone()));

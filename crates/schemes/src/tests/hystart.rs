@@ -12,7 +12,7 @@ fn slow_start_ends_at_a_queue_without_a_loss() {
     for law in ["newreno", "cubic"] {
         let mut watched = Path::new(&format!("{law}(hystart=on)"), narrow, RTT);
         watched.run_for(Span::from_secs(5));
-        // The rise is heard of at some 300 packets, and five rounds of a quarter's growth are a factor of three.
+        // The scheme learns of the rise at some 300 packets, and five rounds of a quarter's growth are a factor of three.
         let ssthresh = watched.shows("ssthresh").expect("slow start is over");
         assert!((300.0..1100.0).contains(&ssthresh), "{law}: {ssthresh}");
         let mut plain = Path::new(law, narrow, RTT);

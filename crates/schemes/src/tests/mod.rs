@@ -1,4 +1,4 @@
-//! What the schemes' own files do not test: growth laws, the registry, event logs.
+//! Tests of common parts: growth laws, the registry, event logs.
 
 mod cubic;
 mod event_log;

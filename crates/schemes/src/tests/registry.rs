@@ -1,4 +1,4 @@
-//! What the registry says of the schemes that come with cellcc, and of others besides.
+//! The registry's answers on the schemes of cellcc, and on others.
 
 use crate::testing::CONTEXT;
 use crate::{FixedWindow, registry};
@@ -16,7 +16,7 @@ fn message(text: &str) -> String {
     registry().parse(text).expect_err("refused").to_string()
 }
 
-/// A scheme that claims to hear of no departures is not called: had it something to do there, it would never do it.
+/// A scheme that declares that it ignores departures is not called: had it something to do there, it would never do it.
 #[test]
 fn a_scheme_that_does_not_hear_departures_would_do_nothing_at_one() {
     let mut silent = 0;

@@ -1,7 +1,7 @@
 //! Tide: the window of the delivery rate, and a queue as long as the link is unsteady.
 //!
-//! How it works, its state diagram, its kin, and what differs from the prototype: [`cellcc_fixed::tide`], which also runs in the
-//! kernel. Here is what the kernel's TCP would give it, and what the kernel does otherwise: a timer for the ticks, and a restart
+//! Its mechanism, its state diagram, its kin, and the differences from the prototype: [`cellcc_fixed::tide`], which also runs
+//! in the kernel. This file supplies the input of the kernel's TCP, and the differences: a timer for the ticks, and a restart
 //! after a pause in which QUIC, unlike TCP, has declared nothing lost.
 
 mod settings;
@@ -31,7 +31,7 @@ struct Tide {
     acked: FullPackets,
     lost: FullPackets,
     core: Core,
-    /// What may be in flight after a pause, until the next tick.
+    /// The limit of data in flight after a pause, until the next tick.
     restart_window: Bytes,
 }
 
@@ -86,7 +86,7 @@ impl Controller for Tide {
         self.packet_size = ack.packet_size;
         let seen = self.view.ack(ack);
         self.end_ticks(seen.now);
-        // After so long a pause what is in flight may be lost, and QUIC learns that from a later packet, or from a probe after a
+        // After such a pause the data in flight may be lost, and QUIC learns that from a later packet, or from a probe after a
         // time-out that the pause has made as long as itself. So two packets leave, whatever is in flight.
         if self.core.rate() == 0 {
             self.restart_window = ack.inflight + ack.packet_size * RESTART_PACKETS;

@@ -10,7 +10,7 @@ fn path(scheme: &str) -> Path {
     Path::new(scheme, Rate::from_mbit_per_sec(12.0), RTT)
 }
 
-/// The mean of what waits in the queue or is being sent over five seconds, in packets.
+/// The mean number of packets in the queue or in transmission over five seconds.
 fn mean_queue(path: &mut Path) -> f64 {
     let looks = 5000;
     let look = |path: &mut Path| {
@@ -30,7 +30,8 @@ fn the_queue_is_the_target_and_a_little_for_the_extra_packets() {
         let mut path =
             path(&format!("tide(delay={delay_ms}ms,extra-packets={extra},swing-share=0,floor-swings=0)"));
         path.run_for(Span::from_secs(5));
-        // In flight is rate * (base RTT + q), and the window is rate * (base RTT + T) + extra packets, which take a millisecond each.
+        // In flight is rate * (base RTT + q), and the window is rate * (base RTT + T) + extra packets, which take a millisecond
+        // each.
         let expected = delay_ms + extra;
         let queue = mean_queue(&mut path);
         // A packet that is being sent counts as a half; the smallest RTT of a tick is that of one that found it gone.
@@ -38,7 +39,7 @@ fn the_queue_is_the_target_and_a_little_for_the_extra_packets() {
     }
 }
 
-/// The share of the link that a settled flow uses, and what waits in milliseconds.
+/// The utilisation of a settled flow, and its queue in milliseconds.
 fn settled(scheme: &str, mbit_s: f64, rtt: Span) -> (f64, f64) {
     let rate = Rate::from_mbit_per_sec(mbit_s);
     let packet_s = crate::testing::CONTEXT.packet.as_f64() * 8e-6 / mbit_s;
@@ -94,7 +95,7 @@ fn with_an_empty_queue_the_window_grows_by_half_in_an_rtt() {
     let before = path.window();
     path.run_for(RTT * 4);
     let factor = path.window() / before;
-    // The window is twice what arrived in the last RTT, which left in the one before. So it doubles in one RTT and a half; pacing
+    // The window is twice the arrivals of the last RTT, which left in the one before. So it doubles in one RTT and a half; pacing
     // takes a little of that.
     assert!((4.0..=6.3).contains(&factor), "{factor} in four RTTs");
 }
@@ -191,7 +192,7 @@ fn a_path_that_becomes_longer_is_known_when_nobody_yields() {
     let base_rtt = path.shows("base_rtt").expect("shown");
     assert!((base_rtt - 121.0).abs() < 0.1, "{base_rtt}");
     path.run_for(Span::from_secs(2));
-    // The window that had grown is gone, and the target is that of a steady link but for what the step adds to the swing.
+    // The old window is gone, and the target is that of a steady link except for the step's addition to the swing.
     let target_packets = path.shows("target").expect("shown");
     let queue = mean_queue(&mut path);
     assert!(queue < target_packets + 3.0, "{queue} packets, target {target_packets}");
@@ -231,7 +232,7 @@ fn an_application_that_sends_little_has_the_restart_window_until_it_has_sent_all
 
 #[test]
 fn on_a_slow_link_the_flows_own_packets_are_no_rival() {
-    // Below 400 kbit/s its two extra packets take longer than what others may have in the queue. It competed, and lost a fifth of them.
+    // Below 400 kbit/s its two extra packets take longer than others' share of the queue. It competed, and lost a fifth of them.
     for mbit_s in [0.3, 0.2, 0.1, 0.05, 0.02] {
         let mut path = Path::new("tide", Rate::from_mbit_per_sec(mbit_s), RTT).with_queue(20);
         for _ in 0..1_000 {

@@ -1,4 +1,4 @@
-//! Monitor intervals: the rates that are being tried, and what became of the packets of each.
+//! Monitor intervals: the rates under trial, and the fate of each one's packets.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ pub(super) struct Trial {
     present: usize,
 }
 
-/// What an interval came to.
+/// The result of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outcome {
     /// In Mbit/s.
@@ -84,7 +84,7 @@ impl Trial {
         }
     }
 
-    /// Nobody knows what became of a packet, or it does not count.
+    /// The fate of a packet is unknown, or it does not count.
     pub(super) fn forget(&mut self, packet: &Packet) {
         if let Some(interval) = self.interval_of(packet) {
             interval.outstanding -= 1;
@@ -102,7 +102,7 @@ impl Trial {
         self.intervals.iter().any(|interval| interval.app_limited)
     }
 
-    /// What the intervals came to, in the order of their rates.
+    /// The results of the intervals, in the order of their rates.
     pub(super) fn outcomes(&self) -> impl Iterator<Item = Outcome> {
         self.intervals.iter().map(Interval::outcome)
     }
@@ -119,7 +119,7 @@ struct Interval {
     /// When its first packet left; none before.
     began: Option<Time>,
     packets: u32,
-    /// Packets of which nothing is known yet.
+    /// Packets with an unknown fate.
     outstanding: u32,
     acked: Bytes,
     lost: Bytes,
@@ -186,7 +186,7 @@ impl Regression {
     }
 }
 
-// What an interval was worth: its rate, less what was lost and what came later.
+// The utility of an interval: its rate, minus losses and delays.
 
 /// Paper, utility function: the exponent of the rate (t).
 const EXPONENT: f64 = 0.9;
@@ -228,7 +228,7 @@ impl Settings {
 
 // From the gradient of the utility to a change of the rate.
 
-/// Paper, rate control; WebRTC's port has the same: Mbit/s by which a gradient of one changes the rate (theta 0).
+/// Paper, rate control; WebRTC's port has the same: Change of the rate, in Mbit/s, for a gradient of one (theta 0).
 const CONVERSION: f64 = 1.0;
 /// Paper, rate control; WebRTC's port has the same: the first step's largest share of the rate (omega 0).
 const FIRST_BOUNDARY: f64 = 0.05;

@@ -20,25 +20,27 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `interval` | monitor intervals: what became of the packets of each rate that is tried |
-//! | `utility` | what an interval was worth |
+//! | `interval` | monitor intervals: the fate of each tried rate's packets |
+//! | `utility` | the utility of an interval |
 //! | `step` | from a gradient to a change of the rate |
 //! | `settings` | parameters and profiles |
 //!
 //! **Differences from the paper.**
 //! - Between the last packet of an interval and its last acknowledgement lies an RTT. Meanwhile packets leave at the rate
-//!   itself, in slow start as well: a doubling takes two RTTs, and the rate is at most twice too high (as in Chromium's port).
-//! - A window of twice what the rate sends in a smoothed RTT bounds what is in flight. The paper has none, and a sender that hears
-//!   nothing would send for ever. It grows with the queue, and so bounds no queue (docs/algorithms/vivace.md, Seconds of queue).
+//!   itself, also in slow start: a doubling takes two RTTs, and the rate is at most twice too high (as in Chromium's port).
+//! - A window of twice the rate times the smoothed RTT bounds the data in flight. The paper has none, and a sender without
+//!   feedback would send for ever. It grows with the queue, and so bounds no queue (docs/algorithms/vivace.md, Seconds of
+//!   queue).
 //! - An interval in which the application, and not the rate, decided what to send is tried again.
-//! - The smallest rate is two packets per RTT, with which PCC began (Dong et al., NSDI 2015). After persistent congestion (RFC
-//!   9002), of which the paper says nothing, slow start begins there.
+//! - The smallest rate is two packets per RTT, PCC's first rate (Dong et al., NSDI 2015). After persistent congestion (RFC
+//!   9002), which the paper does not cover, slow start begins there.
 //! - A falling RTT earns nothing. By the formula it would (docs/algorithms/vivace.md, Limits).
 //!
 //! **The profile `nsdi2018`** tries two pairs, and repeats both where they disagree; one pair after a second step in the same
 //! direction. Below 3 % loss counts an eleventh, the RTT's slope more than twelve times, in even
 //! hundredths, and a falling one earns as much as a rising one costs; the rate is 1.3 Mbit/s at least,
-//! 1,024 Mbit/s at most, and moves by 0.5 Mbit/s at least. An interval that lost half of its packets halves the rate. In slow start the first 50 losses are forgiven.
+//! 1,024 Mbit/s at most, and moves by 0.5 Mbit/s at least. An interval that lost half of its packets halves the rate. In slow
+//! start the first 50 losses are forgiven.
 
 mod interval;
 mod settings;
@@ -62,7 +64,7 @@ const MIN_PACKETS_PER_RTT: u64 = 2;
 /// Rates' worth of an RTT that may be in flight.
 const WINDOW_GAIN: f64 = 2.0;
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 3] = [
     ShownValue::number("rate_mbit_s", "the rate that the trials are about"),
     ShownValue::switch("probing", "slow start is over, and rates above and below are tried"),
@@ -222,7 +224,7 @@ impl Vivace {
         self.trial = self.trial.next(vec![self.rate]);
     }
 
-    /// Of `packets` lost, those that count.
+    /// The lost `packets` that count.
     fn counted<'a>(&mut self, packets: &'a [Packet]) -> &'a [Packet] {
         if !matches!(self.phase, Phase::SlowStart { .. }) {
             return packets;

@@ -1,4 +1,4 @@
-//! What holds for every scheme under every sequence of events that a driver may report.
+//! Properties of every scheme under every sequence of events that a driver may report.
 
 use cellcc_control::Registry;
 use cellcc_control::{
@@ -15,13 +15,13 @@ use std::path::Path;
 
 const CONTEXT: Context = Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 7 };
 
-/// What a driver may report next.
+/// A driver's next report.
 #[derive(Debug, Clone)]
 enum Step {
     Wait(u64),
-    /// So many packets leave, whether the limits allow it or not: a limit may fall below what is in flight.
+    /// This many packets leave, whether the limits allow it or not: a limit may fall below the data in flight.
     Send(usize),
-    /// Packets from the front of what is outstanding arrive, some passed over.
+    /// Packets from the front of the outstanding ones arrive, some passed over.
     Ack {
         skip: usize,
         count: usize,
@@ -91,7 +91,7 @@ fn feedback() -> impl Strategy<Value = Vec<u8>> {
 
 struct Driver {
     flow: Flow,
-    /// The smallest size that full packets have had: a scheme may not have heard of the last yet.
+    /// The smallest size of full packets so far: a scheme may not know the last yet.
     least_packet: Bytes,
     now: Time,
     outstanding: Vec<Packet>,
@@ -198,7 +198,7 @@ fn advice(rate: u64, rtt: u64, age: u64, flows: u32) -> Advice {
     }
 }
 
-/// Knows what the scheme's entry in the registry says that it shows.
+/// Checks against the values in the scheme's registry entry.
 struct Known<'a>(&'a [ShownValue]);
 
 impl Known<'_> {

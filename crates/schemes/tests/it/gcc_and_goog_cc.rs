@@ -1,4 +1,4 @@
-//! Our `gcc` and an independent one, kixelated's port of libwebrtc, hear the same arrivals.
+//! Our `gcc` and an independent one, kixelated's port of libwebrtc, with equal arrivals.
 
 use cellcc_control::{ArrivalReport, Context, Ecn, Flow, Packet, ReportedPacket};
 use cellcc_units::{Bytes, Time};
@@ -15,7 +15,7 @@ const CONTEXT: Context = Context { packet: PACKET, initial_window: Bytes::new(12
 const START_KBITS: i64 = 300;
 const FEEDBACK_US: u64 = 50_000;
 const ONE_WAY_US: u64 = 25_000;
-/// What a packet more is in a window of 150 ms of 2 Mbit/s.
+/// The effect of one more packet in a window of 150 ms of 2 Mbit/s.
 const A_PACKET: f64 = 1200.0 * 8.0 / 150.0 / 2000.0;
 
 /// The port, and its target in kbit/s.
@@ -33,7 +33,7 @@ impl Port {
             starting_rate: Some(DataRate::from_kilobits_per_sec(START_KBITS)),
         };
         let mut config = NetworkControllerConfig { constraints, ..NetworkControllerConfig::default() };
-        // The delay part alone, with the Bayesian estimate of what arrives.
+        // The delay part alone, with the Bayesian estimate of the arrival rate.
         config.field_trials.loss_based_bwe_v2.enabled = false;
         config.field_trials.robust_throughput_estimator_settings.enabled = false;
         let controller = GoogCcNetworkController::new(config, GoogCcConfig { feedback_only: false });
@@ -54,8 +54,8 @@ struct OnPath {
     arrives_us: u64,
 }
 
-/// Both targets in kbit/s at each report. A stream of full packets leaves at our target over a link of these rates in kbit/s, each for
-/// so many seconds.
+/// Both targets in kbit/s at each report. A stream of full packets leaves at our target over a link of these rates in kbit/s,
+/// each for so many seconds.
 fn targets(link: &[(u64, f64)]) -> Vec<(f64, f64)> {
     let scheme = cellcc_schemes::registry().parse("gcc").expect("a scheme");
     let mut flow = Flow::new(scheme.build(&CONTEXT), PACKET);
@@ -152,9 +152,9 @@ fn report(flow: &mut Flow, port: &mut Port, now_us: u64, arrived: &[OnPath]) {
     port.hear(update);
 }
 
-/// Both rates until the first over-use, after which small differences part the two: the packets follow ours. The port's first window of
-/// throughput is 1000 ms, where libwebrtc's and ours is 500, so that later windows of 150 ms begin at other times. With 1000 ms in ours
-/// both fall to within 1 % on the second link, too.
+/// Both rates until the first over-use, from which small differences part the two: the packets follow ours. The port's first
+/// window of throughput is 1000 ms, where libwebrtc's and ours is 500, so that later windows of 150 ms begin at other times.
+/// With 1000 ms in ours both fall to within 1 % also on the second link.
 #[test]
 fn both_grow_alike_find_the_overuse_in_the_same_report_and_fall_to_the_same_rate() {
     for (link, after) in [(&[(40, 1000.0)][..], 0.01), (&[(30, 2000.0), (10, 700.0)], A_PACKET)] {

@@ -1,4 +1,4 @@
-//! What every scheme keeps to.
+//! Invariants of every scheme.
 
 mod every_scheme;
 mod gcc_and_goog_cc;

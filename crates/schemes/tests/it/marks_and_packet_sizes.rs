@@ -1,4 +1,4 @@
-//! What real QUIC tells a scheme beyond the simulator: marks of routers, and packets of another size.
+//! Events of real QUIC beyond the simulator: marks of routers, and packets of another size.
 
 use cellcc_control::{Context, Event, Flow, Packet};
 use cellcc_units::{Bytes, Span, Time};
@@ -84,7 +84,7 @@ fn schemes_that_go_by_delay_or_rate_take_a_mark_for_nothing() {
 #[test]
 fn no_window_changes_with_the_size_of_packets() {
     let registry = cellcc_schemes::registry();
-    // Sprout's heartbeat, and what SCReAM lets leave beyond its windows, is a packet of the present size.
+    // Sprout's heartbeat, and SCReAM's packets beyond its windows, have the present size.
     for info in registry.schemes().iter().filter(|info| !["sprout", "scream"].contains(&&*info.name)) {
         let (mut flow, packets, now) = running(&info.name);
         // In recovery no law of growth changes its window at an acknowledgement; nor does Reminis within an interval.

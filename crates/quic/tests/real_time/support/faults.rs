@@ -1,5 +1,5 @@
-//! A relay between client and server that does to packets what networks do: loses some, goes dark, and takes another
-//! address towards the server, as a NAT whose entry has expired.
+//! A relay between client and server that treats packets as networks do: loses some, goes dark, and takes another address
+//! towards the server, as a NAT whose entry has expired.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -56,7 +56,7 @@ impl Faults {
         self.shared.is_dark.store(is_dark, Ordering::Relaxed);
     }
 
-    /// Has another port towards the server from now on. What still comes to the old one is lost.
+    /// Has another port towards the server from now on. Packets that still come to the old one are lost.
     pub(crate) async fn rebind(&self) {
         let back = Arc::new(socket().await);
         *self.shared.back.lock().unwrap() = Arc::clone(&back);

@@ -37,7 +37,7 @@ pub(crate) async fn connect(server: TransportConfig, client: TransportConfig) ->
     connect_over(None, server, client).await
 }
 
-/// The same over a bottleneck, where there is one.
+/// Connects over a bottleneck, where there is one.
 pub(crate) async fn connect_over(
     bottleneck: Option<relay::Bottleneck>,
     server: TransportConfig,
@@ -50,7 +50,7 @@ pub(crate) async fn connect_over(
     connect_via(way, server, client).await
 }
 
-/// The same over something that stands before the server's address, and has another.
+/// Connects over a relay in front of the server's address, which has another.
 pub(crate) async fn connect_via(
     way: impl AsyncFnOnce(SocketAddr) -> SocketAddr,
     server: TransportConfig,
@@ -66,7 +66,7 @@ pub(crate) async fn connect_via(
     Pair { server: accepted.unwrap(), client: connected.unwrap(), _endpoints: (server, client) }
 }
 
-/// What a server and a client that trusts it present, with a certificate made for the test.
+/// The configurations of a server and a client that trusts it, with a certificate made for the test.
 pub(crate) fn configs(server: TransportConfig, client: TransportConfig) -> (ServerConfig, ClientConfig) {
     let made = rcgen::generate_simple_self_signed([SERVER_NAME.to_owned()]).unwrap();
     let certificate = CertificateDer::from(made.cert);

@@ -1,4 +1,4 @@
-//! A bottleneck in user space: a relay between client and server that limits and delays what the server sends. As
+//! A bottleneck in user space: a relay between client and server that limits and delays the server's packets. As
 //! punctual as tokio's timers (1 ms): enough to tell a queue from none.
 
 use cellcc_units::{Bytes, Rate};
@@ -16,11 +16,11 @@ const LARGEST_DATAGRAM: usize = 65_535;
 /// The path from the server to the client; the reverse path is free.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bottleneck {
-    /// Of whole packets.
+    /// In whole packets.
     pub(crate) rate: Rate,
     /// The RTT without a queue.
     pub(crate) rtt: Duration,
-    /// What the queue holds.
+    /// The queue's limit.
     pub(crate) queue: Bytes,
 }
 

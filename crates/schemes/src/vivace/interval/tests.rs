@@ -36,7 +36,7 @@ fn the_authors_program_tolerates_three_percent_and_counts_the_slope_in_even_hund
     assert!((alone - utility(settings, 0.03, 0.0) - 0.3).abs() < 1e-9);
     assert!((alone - utility(settings, 0.04, 0.0) - 4.54).abs() < 1e-9);
     assert!((alone - utility(settings, 0.0, 0.039) - 2266.0).abs() < 1e-9, "11330 * 10 * 0.02");
-    // What used to happen: a falling RTT earned nothing here, so that a lower rate, which lets it fall faster, was never better.
+    // The bug: a falling RTT earned nothing here, so that a lower rate, which lets it fall faster, was never better.
     assert!((utility(settings, 0.0, -0.039) - alone - 2266.0).abs() < 1e-9);
 }
 
@@ -54,7 +54,7 @@ fn each_step_in_one_direction_is_amplified_more_and_a_turn_begins_anew() {
     }
 }
 
-/// The same file, `InitialBoundary` and `VariousChangeRate`. After a change within the boundary WebRTC leaves it one step
+/// From that file, `InitialBoundary` and `VariousChangeRate`. After a change within the boundary WebRTC leaves it one step
 /// wider than the narrowest that the paper asks for; that number of its test is not here.
 #[test]
 fn a_step_is_cut_to_a_boundary_that_widens_with_each_cut() {
@@ -74,7 +74,7 @@ fn a_step_is_cut_to_a_boundary_that_widens_with_each_cut() {
     assert_eq!((steps.bound(0.05, 1.0), steps.widened), (0.05, 0));
 }
 
-/// The same file, `NoBoundaryWhenSmallGradient` and `NoChangesWhenUtilityFunctionDoesntChange`, in Mbit/s.
+/// From that file, `NoBoundaryWhenSmallGradient` and `NoChangesWhenUtilityFunctionDoesntChange`, in Mbit/s.
 #[test]
 fn the_gradient_is_the_difference_of_the_utilities_over_that_of_the_rates() {
     let (up, down) = (300.0 * 1.05, 300.0 * 0.95);
