@@ -1,5 +1,5 @@
-//! One report: what a mobile edge tells a sender about its user's bottleneck. "Advice" is the IETF's word for it
-//! (throughput advice, draft-ietf-scone-protocol).
+//! One report of a mobile edge to a sender about its user's bottleneck. "Advice" is the IETF's word for it (throughput advice,
+//! draft-ietf-scone-protocol).
 
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,13 +11,13 @@ pub struct Advice {
     pub bandwidth: Rate,
     /// How far `bandwidth` can be trusted.
     pub class: AdviceClass,
-    /// The smallest round-trip time without waiting in queues, in its three parts. `None` where any of them is not known: a sum that
-    /// lacks one would be taken for the whole.
+    /// The smallest round-trip time without waiting in queues, in its three parts. `None` where any of them is not known: a sum
+    /// that lacks one would be taken for the whole.
     #[serde(serialize_with = "write_parts", deserialize_with = "read_parts")]
     pub min_rtt: Option<MinRttParts>,
     /// The user's active flows, as the network counts them; at least one.
     pub flows: u32,
-    /// What waits in the user's queue at the base station.
+    /// The user's queue at the base station.
     pub backlog: Bytes,
     /// How long the measured period was.
     pub period: Span,
@@ -56,7 +56,7 @@ fn read_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MinRt
     MinRttParts::deserialize(deserializer).map(MinRttParts::known)
 }
 
-/// Whether a reported bandwidth is what the link can carry, or only what was asked of it.
+/// The meaning of a reported bandwidth: the link's capacity, or only the demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdviceClass {
     /// The user's queue was never empty for long: the served rate is the capacity.
@@ -69,8 +69,8 @@ pub enum AdviceClass {
 
 // Reports at times that are known beforehand.
 
-/// Reports at times that are known beforehand. It has no clock: a driver in virtual time asks it directly; in real time
-/// somebody waits for [`next_wake`](Self::next_wake).
+/// Reports at times that are known beforehand. It has no clock: a driver in virtual time asks it directly; a real-time driver
+/// waits for [`next_wake`](Self::next_wake).
 pub trait Timetable: Send {
     /// When the next report reaches the sender, or is made; [`Time::NEVER`] after the last one.
     fn next_wake(&self) -> Time;

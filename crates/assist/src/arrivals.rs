@@ -4,7 +4,7 @@ use crate::advice::Advice;
 use crate::record::AdviceRecord;
 use cellcc_units::{Span, Time};
 
-/// What has arrived about one user.
+/// The arrivals on one user.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrivals {
     newest: Option<Newest>,
@@ -22,7 +22,7 @@ struct Newest {
 /// Why a record is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Not newer than what is known.
+    /// No newer than the last.
     Replayed,
     /// Older than it is valid for, or made of old measurements.
     Stale,

@@ -1,17 +1,17 @@
-//! A user's bandwidth from what the base station served.
+//! A user's bandwidth from a base station's counts of its service.
 //!
 //! 1. A base station knows what it *served* a user. That is the capacity only while the user had something to serve.
 //! 2. The queue was never empty for long (backlogged): bytes served / time with something in the queue.
-//! 3. It was empty for a part of the period (partial): the same quotient over as many periods as make a fair sample,
-//!    and no more than twice what was said before, since a few packets that hit good slots promise too much.
-//! 4. Nothing was there to serve (idle): what the channel would carry, or what was said before.
+//! 3. It was empty for a part of the period (partial): the same quotient over as many periods as make a fair sample, and no
+//!    more than twice the last report, since a few packets that hit good slots promise too much.
+//! 4. Nothing was there to serve (idle): the channel's rate, or the last report.
 //! 5. A channel estimate, where the scheduler has one, bounds both quotients, and stands in for that factor of two.
-//! 6. Where only round trips tell of a queue, a period that is partly busy proves no more than a lower bound. What was said
-//!    before is kept, and raised where the user had about as much: a sender that paces at what is reported makes no queue.
-//!    It falls when a queue shows the capacity.
-//! 7. Where nothing ever tells of a queue, no period shows the capacity. What is said is the most that was served in one of
-//!    the latest periods, and a quarter more where the user had about all that was said before. So it falls with what is
-//!    served, within eight periods, and it is never more than a quarter above it.
+//! 6. Where only round trips tell of a queue, a period that is partly busy proves no more than a lower bound. The last report
+//!    is kept, and raised if the user reached about as much: a sender that paces at the report makes no queue. It falls when a
+//!    queue shows the capacity.
+//! 7. Where nothing ever tells of a queue, no period shows the capacity. The report is the highest service of the latest
+//!    periods, and a quarter more if the user reached about all of the last report. So it falls with the service, within eight
+//!    periods, and it is never more than a quarter above it.
 //!
 //! ```text
 //!                   busy for >= 90 % of the period
@@ -23,8 +23,8 @@
 //!     +------------- something queued ----------------+
 //! ```
 //!
-//! Why not simply what was served: a sender that hears it, and paces at it, sends a little less, is served a little
-//! less, hears of less: a ratchet that only turns downwards. An application that sends less than it may starts it.
+//! The plain service would not do: a sender that paces at it sends a little less, is served a little less, and is told less: a
+//! ratchet that only turns downwards. An application that sends less than it may starts it.
 //!
 //! Source: the NATCP paper, section 2.2.1 ("averaged at each feedback period"). The paper's feedback came from a flow
 //! that kept the queue full, so the classes are ours.
@@ -42,17 +42,17 @@ const BACKLOGGED_SHARE: f64 = 0.9;
 /// A quotient over less busy time than this share of a period is a handful of packets. Our choice: at the paper's 50 ms
 /// it is 25 ms, 25 slots of LTE.
 pub(crate) const FAIR_SAMPLE_SHARE: f64 = 0.5;
-/// Periods that may be joined into a fair sample, and of which the best one is a lower bound; 400 ms at the paper's 50 ms, over
-/// which an LTE channel has changed.
+/// Periods that may be joined into a fair sample, and the window of the best one as a lower bound; 400 ms at the paper's 50 ms,
+/// over which an LTE channel has changed.
 const MAX_JOINED_PERIODS: usize = 8;
 /// An estimate from a partly busy queue grows by this factor per period at most: slow start's.
 const MAX_GROWTH: f64 = 2.0;
-/// A user that had this share of what was said before, and made no queue, may get more. Our choice: as BACKLOGGED_SHARE.
+/// A user with this share of the last report, and without a queue, may get more. Our choice: as BACKLOGGED_SHARE.
 const USED_SHARE: f64 = 0.9;
 /// By this factor once the capacity was seen: BBR's gain while it probes for bandwidth (Cardwell et al. 2016).
 const PROBE_GROWTH: f64 = 1.25;
 
-/// What a base station measured of one user in one period.
+/// A base station's measurements of one user in one period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// How long the period was.
@@ -61,10 +61,10 @@ pub struct Observation {
     pub served: Bytes,
     /// How long something was in the user's queue, or on its way out of it.
     pub busy: Span,
-    /// What is in the queue at the period's end.
+    /// The queue at the period's end.
     pub backlog: Bytes,
-    /// What the channel would have carried to this user, had its queue been full: from the channel quality, at the
-    /// user's share of the cell. `None` where the scheduler does not tell.
+    /// The channel's rate for this user, had its queue been full: from the channel quality, at the user's share of the cell.
+    /// `None` where the scheduler does not tell.
     pub channel: Option<Rate>,
     /// The size of a full packet.
     pub packet: Bytes,
@@ -77,13 +77,13 @@ pub struct Observation {
 pub enum Evidence {
     /// The queue itself was looked at.
     Queue,
-    /// Round trips took longer than the shortest. A short queue is not seen, and what is not seen is no proof of none.
+    /// Round trips took longer than the shortest. A short queue is not seen, and its absence is no proof of none.
     RoundTrips,
-    /// It is not known at all: only what was served is.
+    /// It is not known at all: only the service is.
     Served,
 }
 
-/// What can be said of a user's bottleneck.
+/// An estimate of a user's bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Its bandwidth; zero in an outage, or while nothing is known.
@@ -104,7 +104,7 @@ pub struct Estimator {
     served: VecDeque<Rate>,
     bandwidth: Rate,
     downlink: PacketTime,
-    /// The queue was full once: the bandwidth is not only what was asked for.
+    /// The queue was full once: the bandwidth is more than the demand.
     was_backlogged: bool,
 }
 
@@ -141,7 +141,7 @@ impl Estimator {
         self.bandwidth.mul_f64(growth).max(achieved)
     }
 
-    /// A pause says nothing, and is not among the latest periods: a user of short downloads keeps what they had.
+    /// A pause carries no information, and is not among the latest periods: a user of short downloads keeps the last report.
     fn best_served(&mut self, observation: &Observation) -> Rate {
         let achieved = Rate::from_transfer(observation.served, observation.period);
         push(&mut self.served, achieved);
@@ -160,7 +160,7 @@ impl Estimator {
             served += bytes;
             busy += time;
         }
-        // What was served is a lower bound whatever the clock of the queue says: a packet that left at once took no time.
+        // The service is a lower bound whatever the clock of the queue says: a packet that left at once took no time.
         let achieved = Rate::from_transfer(observation.served, observation.period);
         let before = self.bandwidth.max(achieved);
         if served.is_zero() && busy.is_zero() {

@@ -1,14 +1,14 @@
-//! The one model of network assistance: from what a base station measures of one user to what a sender hears.
+//! The one model of network assistance: from a base station's measurements of one user to a sender's reports.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | one report | [`Advice`] |
 //! | the user's bandwidth, and how far it can be trusted | [`Estimator`] |
-//! | what is known of a user over time, handovers and silence included | [`UserModel`] |
-//! | what a queue's counters measure in a period | [`Counters`], [`Period`] |
-//! | the same from what passes a host, where no base station tells | [`PassiveReader`] |
+//! | the state of a user over time, handovers and silence included | [`UserModel`] |
+//! | a period's measurements from a queue's counters | [`Counters`], [`Period`] |
+//! | those from a host's traffic, without a base station | [`PassiveReader`] |
 //! | how many flows the user has | [`active_flows`] |
-//! | source, period, route, loss, outages: the table `[netassist]`, and what a scheme asks for | [`NetAssist`], [`AdviceRequest`] |
+//! | source, period, route, loss, outages: the table `[netassist]`, and a scheme's request | [`NetAssist`], [`AdviceRequest`] |
 //! | the reports of a flow: made, lost, delivered | [`Reports`] |
 //! | reports at times that are known beforehand | [`Timetable`] |
 //! | the NATCP authors' files | [`FeedbackFile`] |

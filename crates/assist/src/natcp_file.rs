@@ -58,7 +58,7 @@ pub enum FeedbackProblem {
     Field {
         /// The field.
         text: String,
-        /// What was wanted.
+        /// The expected form.
         expected: &'static str,
     },
     /// Times do not increase.
@@ -66,7 +66,7 @@ pub enum FeedbackProblem {
     Order,
 }
 
-/// What a feedback file leaves out.
+/// The path, which a feedback file leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedbackPath {
     /// The smallest RTT without the downlink's transmission. (The authors add twice their one-way delay of 5 ms.)

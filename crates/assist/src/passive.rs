@@ -1,8 +1,8 @@
-//! A user's bandwidth where no base station tells: from what passes a host on its way to the user, and comes back.
+//! A user's bandwidth without a base station: from the user's traffic through a host, in both directions.
 //!
-//! What is acknowledged has left the bottleneck. Whether that was all it could carry, only the round trips tell: while the RTT
-//! is above its minimum, packets wait somewhere. So a period's observation here has the bytes that were acknowledged, and for
-//! how long packets are known to have waited ([`Evidence::RoundTrips`]).
+//! Acknowledged data have left the bottleneck. Only the round trips show that it was full: while the RTT is above its minimum,
+//! packets wait somewhere. So a period's observation here has the bytes that were acknowledged, and for how long packets are
+//! known to have waited ([`Evidence::RoundTrips`]).
 //!
 //! Acknowledgements come in steps. A period begins and ends with one, and its rates are those between them. Where the two are close
 //! together, as the middle and the end of a burst are, they say nothing of the rest of the period: they are joined to the next one.
@@ -13,10 +13,10 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 /// The packet that the minimum RTT is about.
 const PACKET: Bytes = Bytes::new(1500);
 
-/// What a host has counted of a user since it began.
+/// A host's counts of a user since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PassiveCounters {
-    /// Bytes that arrived at the user, with IP headers, but for those of which only the end of a loss recovery tells.
+    /// Bytes that arrived at the user, with IP headers, except those that only the end of a loss recovery reveals.
     pub delivered: Bytes,
     /// Bytes from the user.
     pub received: Bytes,
@@ -37,12 +37,12 @@ pub struct PassiveRtt {
     pub min: Span,
 }
 
-/// What a period tells.
+/// The results of a period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PassivePeriod {
     /// The way to the user.
     pub downlink: Observation,
-    /// What came from it.
+    /// The rate from it.
     pub uplink: Rate,
     /// The smallest RTT between the host and the user.
     pub min_rtt: Span,
@@ -109,7 +109,7 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// Counters after `millis` of which packets waited for `waited`, the last acknowledgement at `acknowledged`.
+    /// Counters after `millis`, with a wait of `waited` and the last acknowledgement at `acknowledged`.
     fn counters(delivered: u64, waited: u64, rtt: u64, acknowledged: u64) -> PassiveCounters {
         PassiveCounters {
             delivered: Bytes::new(delivered),
@@ -143,7 +143,7 @@ mod tests {
         let silent = reader.read(at(150), &counters(15_000, 0, 20, 40)).expect("a period").downlink;
         assert_eq!((silent.served, silent.busy), (Bytes::ZERO, Span::ZERO));
         assert_eq!(Estimator::new().estimate(&silent).class, AdviceClass::Idle);
-        // What is acknowledged later counts for the whole time since.
+        // Data acknowledged later count for the whole time since.
         let late = reader.read(at(200), &counters(165_000, 0, 20, 190)).expect("a period").downlink;
         assert_eq!(late.served, Bytes::new(50_000));
     }
@@ -160,7 +160,7 @@ mod tests {
         // A burst's first packets, whose waiting ended before the look; and its last ones, all of which waited.
         assert_eq!(tell(100, counters(6_000, 1, 22, 99)), AdviceClass::Partial);
         assert_eq!(tell(150, counters(15_000, 5, 25, 103)), AdviceClass::Idle);
-        // 54 ms, of which packets waited for 5.
+        // 54 ms, and packets waited for 5 of them.
         assert_eq!(tell(200, counters(18_000, 6, 22, 153)), AdviceClass::Partial);
     }
 

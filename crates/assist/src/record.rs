@@ -29,8 +29,8 @@ const BYTES_PER_SEC_PER_KBIT: u64 = 125;
 const NANOS_PER_MICRO: u64 = 1_000;
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// One report about one user. The wire is coarser than these types: what does not fit is rounded to its units and
-/// stops at their largest values.
+/// One report about one user. The wire is coarser than these types: values are rounded to its units and stop at their largest
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdviceRecord {
     /// How far the downlink bandwidth can be trusted.
@@ -47,7 +47,7 @@ pub struct AdviceRecord {
     pub sequence: u32,
     /// When the measured period ended, on the reporter's clock. In whole us.
     pub measured_until: Time,
-    /// Who the user is: an IPv6 address, a mapped IPv4 address, or an opaque token.
+    /// The identity of the user: an IPv6 address, a mapped IPv4 address, or an opaque token.
     pub user: [u8; 16],
     /// Bandwidth towards the user. In whole kbit/s, and at least one where it is not zero.
     pub downlink: Rate,
@@ -55,7 +55,7 @@ pub struct AdviceRecord {
     pub uplink: Rate,
     /// The minimum RTT, where it is known. In whole us; parts that are all below one are not known.
     pub min_rtt: Option<MinRttParts>,
-    /// What waits for the user at the base station; up to 4 GB.
+    /// The user's queue at the base station; up to 4 GB.
     pub backlog: Bytes,
     /// How long the report may be used after `measured_until`. In whole ms.
     pub valid_for: Span,
@@ -114,7 +114,7 @@ impl AdviceRecord {
         bytes
     }
 
-    /// Reads a record; `None` for what [`encode`](Self::encode) would not have written.
+    /// Reads a record; `None` for bytes that [`encode`](Self::encode) would not have written.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut rest: &[u8] = Some(bytes).filter(|bytes| bytes.len() == Self::SIZE)?;
         if rest.get_u8() != VERSION {

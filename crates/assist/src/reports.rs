@@ -1,9 +1,8 @@
 //! The reports about one user's flow: made once a period, lost or delivered, as [`NetAssist`] has it. Every driver and
 //! every service makes its reports here.
 //!
-//! - Causal with the queue's counters: the [`Estimator`](crate::Estimator)'s bandwidth of what was served.
-//! - Causal without counters (nobody sees into the queue): the mean rate that the channel offered. An idle user hears
-//!   too much.
+//! - Causal with the queue's counters: the [`Estimator`](crate::Estimator)'s bandwidth from the service.
+//! - Causal without counters (the queue is not visible): the mean rate of the channel. The report to an idle user is too high.
 //! - Oracle: the mean rate of the coming period, as in the NATCP authors' feedback files.
 //!
 //! In a cell the channel's rate is divided by the number of users who are served.
@@ -29,11 +28,11 @@ pub trait AssistedPath: Send {
     /// The smallest RTT without the two links' transmission times.
     fn network_rtt(&self, now: Time) -> Span;
 
-    /// Whether this happens to the next report. Each is asked once for each report that may meet it.
+    /// True if this happens to the next report. Each is asked once for each report that may meet it.
     fn strikes(&mut self, fault: ReportFault) -> bool;
 }
 
-/// What may happen to a report at random.
+/// Random faults of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportFault {
     /// It never arrives.
@@ -44,10 +43,10 @@ pub enum ReportFault {
     Reordering,
 }
 
-/// What a base station sees of a user when it makes a report.
+/// A base station's view of a user when it makes a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserState {
-    /// The counters of the user's queue; `None` where nobody sees into it.
+    /// The counters of the user's queue; `None` if it is not visible.
     pub counters: Option<Counters>,
     /// The user's flows that sent something recently; at least one.
     pub flows: u32,
@@ -154,7 +153,7 @@ impl<P: AssistedPath> Reports<P> {
         }
     }
 
-    /// What another cell's NetAssist knows: nothing.
+    /// The state of another cell's NetAssist: empty.
     fn change_cell(&mut self) {
         self.cell = self.cell.wrapping_add(1);
         self.before = None;
@@ -240,7 +239,7 @@ impl<P: AssistedPath> Reports<P> {
         Some(Advice { bandwidth, class, min_rtt, flows: user.flows.max(1), backlog, period, age: Span::ZERO })
     }
 
-    /// What the link served in the period that has passed.
+    /// The link's service in the period that has passed.
     fn served(&mut self, now: Time, counters: Counters, user: &UserState) -> Option<(Rate, AdviceClass)> {
         let length = self.settings.period;
         let channel =
@@ -256,20 +255,20 @@ impl<P: AssistedPath> Reports<P> {
         Some((record.downlink, record.class))
     }
 
-    /// What the channel offers in the period that ends at `to`; `None` where that began before the run.
+    /// The channel's rate in the period that ends at `to`; `None` where that began before the run.
     fn offered(&self, to: Time, user: &UserState) -> Option<Rate> {
         let length = self.settings.period;
         let from = to - length;
         (to.since(from) == length).then(|| self.share(self.path.downlink(from, to), user))
     }
 
-    /// The user's part of what its channel would carry alone.
+    /// The user's part of its channel's rate alone.
     fn share(&self, alone: Rate, user: &UserState) -> Rate {
         alone.mul_f64(1.0 / f64::from(user.busy_users.max(1)))
     }
 }
 
-/// Reports made where nobody sees into the user's queue: of the path alone.
+/// Reports made without a view of the user's queue: on the path alone.
 #[derive(Debug, Clone)]
 pub struct UnseenReports<P> {
     reports: Reports<P>,
@@ -277,7 +276,7 @@ pub struct UnseenReports<P> {
 }
 
 impl<P: AssistedPath> UnseenReports<P> {
-    /// `flows`: what is reported as the user's number of flows.
+    /// `flows`: the reported number of the user's flows.
     pub fn new(reports: Reports<P>, flows: u32) -> Self {
         Self { reports, flows }
     }

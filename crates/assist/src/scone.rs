@@ -11,7 +11,7 @@
 //!
 //! The signal n says 100 kbit/s * 10^(n/20), from 100 kbit/s to 199.5 Gbit/s in steps of 12 %; 127 says nothing. A network element
 //! may only lower it, and may not add packets. It is a **slow ceiling**, no congestion control: it holds for a monitoring period of
-//! 67 s. So what is advised is the most that was reported to a user in such a time, and never what the link carries at the moment.
+//! 67 s. So the advice is the highest report to a user in such a time, and never the link's rate at the moment.
 
 use cellcc_units::{Rate, Span, Time};
 
@@ -29,12 +29,12 @@ const MAX_ID_BYTES: usize = 255;
 /// The rate of signal 0, in bytes a second: 100 kbit/s.
 const LOWEST_BYTES_PER_SEC: f64 = 12_500.0;
 
-/// What a SCONE packet says.
+/// The content of a SCONE packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signal(u8);
 
 impl Signal {
-    /// Nothing: what endpoints send.
+    /// No advice: endpoints send this.
     pub const UNKNOWN: Self = Self(127);
 
     /// The highest rate that is not above this one; below 100 kbit/s there is none lower to say.
@@ -66,7 +66,7 @@ pub fn packet(signal: Signal, destination: &[u8], source: &[u8]) -> Option<Vec<u
     Some(bytes)
 }
 
-/// What the SCONE packet at the beginning of a datagram says, and how long it is; `None` where there is none.
+/// The signal of the SCONE packet at the beginning of a datagram, and its length; `None` where there is none.
 pub fn read(datagram: &[u8]) -> Option<(Signal, usize)> {
     let (&[first, a, b, c, d], rest) = datagram.split_first_chunk()?;
     let version = u32::from_be_bytes([a, b, c, d]);
@@ -82,8 +82,8 @@ pub fn read(datagram: &[u8]) -> Option<(Signal, usize)> {
     Some((Signal((first & UPPER_BITS) << 1 | (version >> 31) as u8), 5 + destination + source))
 }
 
-/// Lowers what the SCONE packet at the beginning of a datagram says, where it says more or nothing. True where it was changed: then
-/// the UDP checksum has to be made again.
+/// Lowers the signal of the SCONE packet at the beginning of a datagram, if it is higher or unknown. True where it was changed:
+/// then the UDP checksum has to be made again.
 pub fn lower(datagram: &mut [u8], ceiling: Signal) -> bool {
     let is_lower = read(datagram).is_some_and(|(signal, _)| ceiling < signal);
     if is_lower {
@@ -118,7 +118,7 @@ impl SlowCeiling {
         self.present = self.present.max(rate);
     }
 
-    /// What may be advised; [`Signal::UNKNOWN`] while nothing was reported.
+    /// The advice; [`Signal::UNKNOWN`] while nothing was reported.
     pub fn signal(&self) -> Signal {
         let most = self.before.max(self.present);
         if most.is_zero() { Signal::UNKNOWN } else { Signal::at_most(most) }

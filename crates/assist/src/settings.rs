@@ -1,9 +1,9 @@
-//! What reports are made of and how they travel: the table `[netassist]` of a Scenario, and what a scheme asks for.
+//! The content and route of reports: the table `[netassist]` of a Scenario, and a scheme's request.
 
 use cellcc_units::{Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// LTE's transmission time interval (3GPP TS 36.211, section 4): no base station knows more often what it served.
+/// LTE's transmission time interval (3GPP TS 36.211, section 4): no base station counts its service more often.
 const SHORTEST_PERIOD: Span = Span::from_millis(1);
 
 /// Network assistance at the base station (NATCP paper, section 2): reports of a user's bandwidth and minimum RTT. A
@@ -21,14 +21,14 @@ pub struct NetAssist {
     pub delay: Span,
     /// Share of the reports that are lost.
     pub loss: Ratio,
-    /// An oracle tells of the period that ends so far after the report; none: of the whole coming one. Zero is the period that has
-    /// just ended, as the channel was: all of the past and nothing of what comes.
+    /// An oracle tells of the period that ends so far after the report; none: of the whole coming one. Zero is the period that
+    /// has just ended, as the channel was: all of the past and nothing of the future.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foresight: Option<Span>,
     /// The base station knows what an idle user's channel would carry, as its channel quality reports tell.
     pub channel_known: bool,
-    /// What every reported bandwidth is multiplied by from [`wrong_from`](Self::wrong_from) on: wrong feedback, to see what
-    /// it does. Zero reports a dead link.
+    /// Factor on every reported bandwidth from [`wrong_from`](Self::wrong_from) on: wrong feedback, to test its effect. Zero
+    /// reports a dead link.
     pub scale: Ratio,
     /// Every reported minimum RTT is multiplied by this from then on.
     #[serde(skip_serializing_if = "is_one")]
@@ -54,10 +54,10 @@ pub struct NetAssist {
     /// From when the faults above are there.
     #[serde(skip_serializing_if = "is_default")]
     pub wrong_from: Time,
-    /// Times without reports, `FROM..TO` each, or `FROM..` for good.
+    /// Times without reports, `FROM..TO` each, or `FROM..` without an end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
-    /// When the user comes to another cell, whose NetAssist knows nothing of what was before.
+    /// Times at which the user moves to another cell, whose NetAssist starts without history.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub handovers: Vec<Time>,
 }
@@ -81,7 +81,7 @@ fn is_default_lateness(span: &Span) -> bool {
     *span == DEFAULT_LATENESS
 }
 
-/// What a scheme asks of the network. [`NetAssist`] decides what the scheme leaves open.
+/// The request of a scheme to the network. [`NetAssist`] decides what the scheme leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AdviceRequest {
     /// Where the bandwidth comes from.
@@ -100,10 +100,10 @@ pub struct AdviceRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportSource {
-    /// What the link served in the period that has passed: all that a real network can know.
+    /// The link's service in the period that has passed: all that a real network can know.
     #[default]
     Causal,
-    /// What the link will offer in the coming period: what the NATCP authors' feedback files hold.
+    /// The link's capacity in the coming period: the content of the NATCP authors' feedback files.
     Oracle,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of one user over time: measurements in, reports out. The service and the simulator have it from here.
+//! The state of one user over time: measurements in, reports out. The service and the simulator have it from here.
 
 use crate::advice::{Advice, AdviceClass, MinRttParts};
 use crate::estimator::{Estimator, Observation};
@@ -13,19 +13,19 @@ const VALID_PERIODS: u64 = 3;
 const STALE_PERIODS: u64 = 3;
 /// The minimum of the uplink's delay is taken over this time: the length of BBR's window of the minimum RTT.
 const UPLINK_DELAY_WINDOW: Span = Span::from_secs(10);
-/// What a user's device says of its flows holds for this long. Devices say it every second.
+/// A device's report of its flows is valid for this long. Devices say it every second.
 const OWN_FLOWS_FOR: Span = Span::from_secs(5);
 
 /// How much a source knows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Knowledge {
-    /// What a base station has counted: the estimator says what follows.
+    /// A base station's counts: the estimator draws conclusions.
     Counted(Counted),
-    /// What an oracle knows.
+    /// The knowledge of an oracle.
     Known(Advice),
 }
 
-/// What a base station has counted of a user, or a host on the way to it.
+/// The counts of a user by a base station, or by a host on the way to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Counted {
     /// The downlink.
@@ -57,7 +57,7 @@ pub struct UserModel {
     cell_epoch: u32,
     sequence: u32,
     last: Option<AdviceRecord>,
-    /// What was served in the last period, where it was counted.
+    /// The service of the last period, if it was counted.
     served: Option<Rate>,
     ceiling: SlowCeiling,
     is_stale_reported: bool,
@@ -71,7 +71,7 @@ impl UserModel {
         Self { key, ..Self::default() }
     }
 
-    /// The report that follows from what was measured in a cell in the period that ended at `until`; `None` while nothing is known of
+    /// The report that follows from a cell's measurements in the period that ended at `until`; `None` while nothing is known of
     /// the user. `flows`: how many the user has, as far as servers know.
     pub fn take(&mut self, cell: u32, until: Time, measured: &Knowledge, flows: u16) -> Option<AdviceRecord> {
         let is_first = self.cell.is_none();
@@ -139,7 +139,7 @@ impl UserModel {
         self.ceiling.signal()
     }
 
-    /// What the user was served in the last period, where it was counted.
+    /// The user's service in the last period, if it was counted.
     pub fn served(&self) -> Option<Rate> {
         self.served
     }
@@ -153,7 +153,7 @@ impl UserModel {
         self.is_stale_reported = true;
         self.served = None;
         self.sequence = self.sequence.wrapping_add(1);
-        // A receiver takes only what is of a later time.
+        // A receiver takes only records of a later time.
         let record = AdviceRecord {
             stale: true,
             sequence: self.sequence,
@@ -201,7 +201,7 @@ struct RecentMinimum {
 }
 
 impl RecentMinimum {
-    /// The minimum with what is measured now; `None` while nothing was.
+    /// The minimum, with the present measurement; `None` while nothing was.
     fn at(&mut self, now: Time, measured: Option<Span>) -> Option<Span> {
         if now.since(self.window_began) >= UPLINK_DELAY_WINDOW {
             *self = Self { window_began: now, before: self.present, present: None };

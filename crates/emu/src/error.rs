@@ -1,4 +1,4 @@
-//! What can go wrong, with what to do about it.
+//! Errors of the emulator, with their remedies.
 
 use std::io;
 use thiserror::Error;
@@ -17,13 +17,13 @@ pub enum EmuError {
     Command {
         /// What is wrong with it.
         message: String,
-        /// The exit status by which shells say so: 127, not found; 126, not a program that may be run.
+        /// The exit status that shells use for it: 127, not found; 126, not a program that may be run.
         status: u8,
     },
     /// A system call failed.
     #[error("cannot {action}: {source}")]
     System {
-        /// What was tried, as it follows "cannot".
+        /// The failed action, as it follows "cannot".
         action: String,
         /// The operating system's answer.
         source: io::Error,
@@ -31,7 +31,7 @@ pub enum EmuError {
 }
 
 impl EmuError {
-    /// For `map_err`: what was tried, as it follows "cannot".
+    /// For `map_err`: the failed action, as it follows "cannot".
     pub fn system<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
         let action = action.into();
         move |source| Self::System { action, source: source.into() }

@@ -1,7 +1,7 @@
-//! A process that outlives the emulator by a moment, so that nothing outlives it for long: whatever ends the emulator, what runs in
-//! its namespaces is killed. It removes folders as well, those of programs that are started for a while only.
+//! A process that outlives the emulator by a moment, so that nothing outlives it for long: whatever ends the emulator,
+//! processes in its namespaces are killed. It also removes folders, those of programs that are started for a while only.
 //!
-//! The kernel ends a command with the emulator ([`Commands`](crate::commands::Commands)), but not what the command has started; an
+//! The kernel ends a command with the emulator ([`Commands`](crate::commands::Commands)), but not the command's children; an
 //! emulator that is killed can no longer do that itself. Whatever has left those namespaces is not found.
 //!
 //! The guard holds the namespaces open: a namespace's number is free when nothing holds it, and the kernel gives it to the next
@@ -36,7 +36,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What `ps` calls it.
+/// Its name in `ps`.
 pub(crate) const NAME: &str = "cellcc-guard";
 /// The guards of emulators within ours end theirs first.
 const GUARDS_SPARED_FOR: Duration = Duration::from_secs(1);
@@ -46,11 +46,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// The kernel's longest path (PATH_MAX of `linux/limits.h`).
 const LONGEST_PATH: usize = 4096;
 
-/// Ends what runs in the namespaces that it was given and removes the folders, once this process has ended or has dropped it, and
-/// with it the commands that [`hold`](Self::hold) it.
+/// Ends the processes in its namespaces and removes its folders, once this process has ended or has dropped it, and with it the
+/// commands that [`hold`](Self::hold) it.
 #[derive(Debug)]
 pub struct Guard {
-    /// Carries them to the guard, which reads to its end: that comes when nobody has it open any more.
+    /// Carries them to the guard, which reads to its end: that comes when no process has it open any more.
     given: Option<Arc<OwnedFd>>,
     pid: Pid,
 }
@@ -86,7 +86,7 @@ impl Guard {
         }
     }
 
-    /// What runs in this namespace will be ended. The namespace in which the guard was started is left alone.
+    /// Adds a namespace whose processes will be ended. The namespace in which the guard was started is left alone.
     ///
     /// # Errors
     /// The guard was killed.
@@ -178,7 +178,7 @@ fn namespace_of(process: &str) -> Option<u64> {
     fs::metadata(format!("/proc/{process}/ns/net")).map(|metadata| metadata.ino()).ok()
 }
 
-/// Kills again and again: what is killed may have started something meanwhile. Spares the guard's own namespace.
+/// Kills repeatedly: a killed process may have started something meanwhile. Spares the guard's own namespace.
 fn end_all(namespaces: &[OwnedFd]) {
     let own = namespace_of("self");
     let number = |namespace| fstat(namespace).ok().map(|status| status.st_ino);

@@ -20,11 +20,11 @@ use std::sync::Arc;
 pub struct Job {
     /// The program and its arguments; empty: the user's shell.
     pub command: Vec<OsString>,
-    /// What an interactive shell puts before its prompt, such as `[cellcc] `.
+    /// The prefix of an interactive shell's prompt, such as `[cellcc] `.
     pub prompt: String,
     /// The outside's address: `MAHIMAHI_BASE`.
     pub base4: Ipv4Addr,
-    /// The same for IPv6: `CELLCC_BASE6`.
+    /// The IPv6 address: `CELLCC_BASE6`.
     pub base6: Ipv6Addr,
     /// Which user it is: `CELLCC_USER`.
     pub user: usize,

@@ -1,17 +1,17 @@
 //! Real time: unmodified programs, and the kernel's own TCP, over an emulated cellular link.
 //!
-//! | piece | what it does |
+//! | piece | description |
 //! |---|---|
 //! | [`Topology`](topology::Topology) | network namespaces and their [`Device`](device::Device)s |
-//! | [`Stage`](stage::Stage) | what the emulated path consists of, made of `link`'s pieces |
+//! | [`Stage`](stage::Stage) | the parts of the emulated path, made of `link`'s pieces |
 //! | [`Emulation`](emulation::Emulation) | two threads that carry packets between the devices, on the path's schedule |
-//! | [`QueueCounts`](queue_counts::QueueCounts) | what the queues of a running emulation have counted |
+//! | [`QueueCounts`](queue_counts::QueueCounts) | counters of the queues of a running emulation |
 //! | [`Commands`](commands::Commands) | the programs that run behind the path, until the last of them has ended |
 //! | [`Guard`](guard::Guard) | ends them where the emulator no longer can |
 //! | [`mahimahi`] | the command lines and logs that people know |
 //! | [`kernel`] | the driver for the kernel's own TCP |
 //! | [`udp`] | the driver for schemes over UDP sockets |
-//! | [`doctor`] | what this machine can and cannot do |
+//! | [`doctor`] | the abilities of this machine |
 //!
 //! Linux only.
 

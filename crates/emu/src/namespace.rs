@@ -92,7 +92,7 @@ impl Namespace {
         }
     }
 
-    /// Whether the calling thread is in this namespace. Allocates nothing.
+    /// True if the calling thread is in this namespace. Allocates nothing.
     fn is_current(&self) -> bool {
         let current = open("/proc/thread-self/ns/net", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
         let identity = |file: BorrowedFd<'_>| fstat(file).map(|stat| (stat.st_dev, stat.st_ino));
@@ -148,13 +148,13 @@ pub(crate) fn set_sysctl(name: &str, value: &str) -> Result<(), EmuError> {
     }
 }
 
-/// What the emulator needs: namespaces (SYS_ADMIN), links and routes (NET_ADMIN), AF_PACKET sockets (NET_RAW).
+/// The emulator's needs: namespaces (SYS_ADMIN), links and routes (NET_ADMIN), AF_PACKET sockets (NET_RAW).
 const NEEDED: [CapabilitySet; 3] =
     [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN, CapabilitySet::NET_RAW];
 
-/// Gives an ordinary user the rights that the emulator needs, in a user namespace in which the user and group ids stay
-/// what they are; true if it had to. Programs started from then on have these rights too, within that namespace only,
-/// so that an emulator works inside the emulator. Does nothing for root.
+/// Gives an ordinary user the rights that the emulator needs, in a user namespace with unchanged user and group ids; true if it
+/// had to. Programs started from then on have these rights too, within that namespace only, so that an emulator works inside
+/// the emulator. Does nothing for root.
 ///
 /// Must be called before the process has a second thread.
 ///

@@ -29,7 +29,7 @@ pub(crate) struct Link {
     pub(crate) address: Vec<u8>,
     /// The index of a veth's other end, in that end's namespace.
     pub(crate) peer: Option<u32>,
-    /// Whether it carries packets: up, and its other end too.
+    /// True if it carries packets: up, and so is its other end.
     pub(crate) carries: bool,
     /// Packets that the link was to send and dropped.
     pub(crate) tx_dropped: u64,
@@ -73,7 +73,7 @@ impl Netlink {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Whether we may change this namespace. The kernel asks for the permission before it looks for the link.
+    /// True if we may change this namespace. The kernel asks for the permission before it looks for the link.
     pub(crate) fn may_change(&mut self) -> bool {
         let nonexistent = i32::MAX.cast_unsigned();
         let mut message = LinkMessage::default();
@@ -199,7 +199,7 @@ impl Netlink {
         Ok(addresses.filter_map(address).collect())
     }
 
-    /// Sends what is for `destination` out of a link, with `source` as the sender's address unless it has chosen one.
+    /// Sends packets to `destination` out of a link, with `source` as the sender's address unless it has chosen one.
     pub(crate) fn add_route(
         &mut self,
         destination: Prefix,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process;
 
-/// What /proc/PID/stat says of a process (proc_pid_stat(5)).
+/// The content of /proc/PID/stat on a process (proc_pid_stat(5)).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: Pid,

@@ -1,4 +1,4 @@
-//! What the downlink's queues have counted, for reports to senders.
+//! The counters of the downlink's queues, for reports to senders.
 
 use cellcc_experiment::UserQueues;
 use cellcc_link::{OwnCounters, QueueCounters};

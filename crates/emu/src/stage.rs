@@ -8,8 +8,8 @@ use cellcc_link::{Capacities, LinkConfig, PathConfig};
 /// all of them run in one thread, and a packet enters each at the scheduled time at which it left the one before.
 #[derive(Debug, Clone)]
 pub struct Stage {
-    /// A link or a cell, with what is before it and behind it. A pure delay, and a pure loss, are links of unlimited capacity and
-    /// queue.
+    /// A link or a cell, with the stages before it and behind it. A pure delay, and a pure loss, are links of unlimited
+    /// capacity and queue.
     pub path: PathConfig,
     /// The log of its packets, for a link without delay and reordering: see [`Stage::logged`].
     pub log: Option<LogSpec>,
@@ -41,8 +41,8 @@ impl Stage {
         PathConfig::link(config, seed).into()
     }
 
-    /// Splits the link into a link with a log and a stage with what is behind its service: the log has packets when they leave the
-    /// link. `None` for a cell, where each user has a queue.
+    /// Splits the link into a link with a log and a stage with the parts behind its service: the log has packets when they
+    /// leave the link. `None` for a cell, where each user has a queue.
     pub fn logged(self, log: LogSpec) -> Option<[Self; 2]> {
         let [link, after] = self.path.split()?;
         Some([Self { path: link, log: Some(log) }, after.into()])

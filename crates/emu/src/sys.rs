@@ -39,7 +39,7 @@ pub(crate) fn tun_attach(file: BorrowedFd<'_>, name: &str) -> io::Result<String>
     Ok(request.ifr_name.iter().take_while(|c| **c != 0).map(|c| char::from(*c as u8)).collect())
 }
 
-/// What a TUN device hands over unsegmented.
+/// Units that a TUN device hands over unsegmented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TunOffload {
     /// TCP and UDP super-packets; Linux 6.2 and later.
@@ -77,7 +77,7 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     // Protocol 0: nothing arrives before the options are set.
     // SAFETY: no pointers.
     let descriptor = checked(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new, and only ours.
     let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let borrowed = socket.as_fd();
     set_option(borrowed, libc::SOL_PACKET, libc::PACKET_VNET_HDR, 1)?;
@@ -134,7 +134,7 @@ pub(crate) fn set_not_sent_low_water(socket: BorrowedFd<'_>, bytes: i32) -> io::
     set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
-/// Reads `struct tcp_info` of `linux/tcp.h` as bytes; what this kernel does not have stays zero.
+/// Reads `struct tcp_info` of `linux/tcp.h` as bytes; fields that this kernel lacks stay zero.
 pub(crate) fn tcp_info(socket: BorrowedFd<'_>, info: &mut [u8; 256]) -> io::Result<()> {
     let mut length = info.len() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes, the size of the array.
@@ -168,7 +168,7 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
     Ok(Pid::from_raw(checked(unsafe { libc::fork() })?))
 }
 
-/// Ends this process without what the process that it was forked of has left to do at its end, such as writing what is buffered.
+/// Ends this process without the exit work of the process that it was forked from, such as writing buffers.
 pub(crate) fn exit_at_once() -> ! {
     // SAFETY: no pointers.
     unsafe { libc::_exit(0) }
@@ -200,13 +200,13 @@ pub(crate) const MOST_CHILDREN: usize = 128;
 /// Process ids of the children that get our signals; 0 for a free entry.
 static CHILDREN: [AtomicI32; MOST_CHILDREN] = [const { AtomicI32::new(0) }; MOST_CHILDREN];
 
-/// Whether the children have been asked to end.
+/// True once the children have been told to end.
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 
 /// The last of these signals that came while there were children, from a process or a terminal; 0 for none.
 static LAST_SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// Whether no signal may end this process.
+/// True while no signal may end this process.
 static HELD: AtomicBool = AtomicBool::new(false);
 
 /// True while a child is being started whose number is not yet noted.
@@ -216,8 +216,8 @@ static STARTING: AtomicBool = AtomicBool::new(false);
 static CAME_EARLY: AtomicI32 = AtomicI32::new(0);
 
 /// Forwards the signals that other processes send to this one to its children from now on. This process lives on
-/// while it has children, or starts one. A terminal's signals (Ctrl-C) reach them directly. Ignored signals stay ignored, as `nohup`
-/// expects.
+/// while it has children, or starts one. A terminal's signals (Ctrl-C) reach them directly. Ignored signals stay ignored, as
+/// `nohup` expects.
 pub(crate) fn forward_signals() -> io::Result<()> {
     ASKED_TO_END.store(false, Ordering::Relaxed);
     LAST_SIGNAL.store(0, Ordering::Relaxed);
@@ -250,7 +250,7 @@ pub(crate) fn hold_signals() {
 }
 
 extern "C" fn forward(signal: libc::c_int, information: *const libc::siginfo_t, _: *const libc::c_void) {
-    // What the handler interrupts may be about to look at the error of its last call.
+    // The interrupted code may be about to look at the error of its last call.
     // SAFETY: the place is this thread's own.
     let errno = unsafe { *libc::__errno_location() };
     // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.
@@ -316,7 +316,7 @@ pub(crate) fn forward_to<E>(start: impl FnOnce() -> Result<Pid, E>) -> Result<(P
     Ok((child?, is_taken))
 }
 
-/// The child has ended; its id may become somebody else's.
+/// The child has ended; its id may become another process's.
 pub(crate) fn forward_no_more_to(pid: i32) {
     for place in &CHILDREN {
         let _ = place.compare_exchange(pid, 0, Ordering::Relaxed, Ordering::Relaxed);
@@ -366,7 +366,7 @@ mod tests {
         forward(signal, &raw const information, std::ptr::null());
     }
 
-    /// What was interrupted took the handler's error for its own.
+    /// The interrupted code took the handler's error for its own.
     #[test]
     fn a_forwarded_signal_leaves_the_error_of_what_it_interrupts() {
         let _alone = ONE_AT_A_TIME.lock();

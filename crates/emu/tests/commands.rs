@@ -1,4 +1,4 @@
-//! Commands in the namespace where we are already, which needs no rights: exit statuses, environment, and what they leave.
+//! Commands in the namespace where we are already, which needs no rights: exit statuses, environment, and leftovers.
 //!
 //! All children of a process count as commands: hence a program of its own, and one test at a time.
 
@@ -30,7 +30,7 @@ fn server(command: &[&str], output: BorrowedFd<'_>) -> Job {
     Job { server_output: Some(Arc::new(output.try_clone_to_owned().unwrap())), ..job(command) }
 }
 
-/// The exit status of a command, and the names of what it left running.
+/// The exit status of a command, and the names of its leftovers.
 fn run(job: &Job) -> Result<(u8, Vec<String>), EmuError> {
     let mut commands = Commands::new()?;
     let command = commands.start(&Namespace::current()?, job)?;
@@ -89,7 +89,7 @@ fn what_a_command_leaves_running_ends_and_is_named_but_not_what_a_server_has_in_
     assert_eq!(run(&job(&["true"])).unwrap(), (0, vec![]));
 }
 
-/// A server that was killed at once used to leave nothing of what it had not written yet.
+/// A server that was killed at once used to lose its unwritten output.
 #[test]
 fn a_server_is_asked_to_end_before_it_is_killed_and_writes_where_it_was_asked_to() {
     // It has a second, and takes a processor for itself.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Several users share one base station in slots of a millisecond (LTE's transmission time interval, 3GPP TS 36.211
 /// section 4.1). Each slot goes to one of the users that have a packet waiting at its beginning and whose channel
-/// carries at least a byte in it. That user is served with its own capacity in the slot; what it cannot use is lost.
+/// carries at least a byte in it. That user is served with its own capacity in the slot; the unused part is lost.
 /// The bytes of a slot arrive together, as a transport block does: a packet departs at the end of the slot that
 /// carries its last byte.
 ///
@@ -25,7 +25,7 @@ pub struct Cell<P> {
     /// The end of the next slot that can carry something.
     next_service: Time,
     next_wake: Time,
-    /// What each user could carry in a slot: a buffer, allocated once.
+    /// Each user's capacity in a slot: a buffer, allocated once.
     offers: Vec<Bytes>,
 }
 
@@ -77,8 +77,8 @@ impl<P: Packet> Cell<P> {
     /// Hands a packet for `user` to the cell at `now`.
     ///
     /// # Errors
-    /// The packet, where it is lost at random, does not fit the user's queue, or is dropped early. A limit in time is judged as if the
-    /// user had the cell alone, as nobody can know what the others will send.
+    /// The packet, where it is lost at random, does not fit the user's queue, or is dropped early. A limit in time is judged as
+    /// if the user had the cell alone, as the others' future traffic is unknown.
     ///
     /// # Panics
     /// Where there is no such user.
@@ -146,8 +146,8 @@ impl<P: Packet> Cell<P> {
     }
 
     /// The counters of `user`'s queue at `now`. It is busy in the slots that begin while something waits for the user; in a slot
-    /// that carries all of that, for the share of the slot that it took. Otherwise a packet that finds the queue empty would seem
-    /// to have been served slowly: it waits for the next slot, and the rest of that slot is for nobody.
+    /// that carries all of that, for the share of the slot that it took. Otherwise a packet that finds the queue empty would
+    /// seem to have been served slowly: it waits for the next slot, and the rest of that slot is unused.
     ///
     /// # Panics
     /// Where there is no such user.
@@ -157,7 +157,7 @@ impl<P: Packet> Cell<P> {
         user.queue.counters(slot_start(self.slot), &user.meter)
     }
 
-    /// What `user` could have carried after `from` and not later than `to`, alone in the cell.
+    /// The capacity of `user` after `from` and not later than `to`, alone in the cell.
     ///
     /// # Panics
     /// Where there is no such user.
@@ -169,7 +169,7 @@ impl<P: Packet> Cell<P> {
     fn advance(&mut self, now: Time) {
         let before = self.slot;
         while self.next_service <= now && self.next_service < Time::NEVER {
-            // `next_service` is the end of a slot: those before it carry nothing for anybody.
+            // `next_service` is the end of a slot: those before it serve no user.
             let busy = self.next_service.as_nanos() / SLOT.as_nanos() - 1;
             self.scheduler.unused(busy - self.slot);
             self.serve(busy);

@@ -22,16 +22,16 @@ pub(crate) struct DropTailLink<P> {
     /// In order of arrival at the other end; the first `departed` of them have been taken off the queue.
     packets: VecDeque<Delivery<P>>,
     departed: usize,
-    /// Of all packets that came in, and of those that have been taken off: what lies between is in the queue, once
+    /// Bytes of all packets that came in, and of those that have been taken off: the difference is in the queue, once
     /// [`take_off`](Self::take_off) was called.
     admitted: Bytes,
     served: Bytes,
-    /// Of finished busy periods. One lasts from the packet that finds the queue empty, or from its access, to the departure that leaves
-    /// it so.
+    /// Length of finished busy periods. One lasts from the packet that finds the queue empty, or from its access, to the
+    /// departure that leaves it so.
     busy: Span,
     /// When the last busy period began.
     busy_since: Time,
-    /// Of the packet admitted last.
+    /// Departure of the packet admitted last.
     last_departure: Time,
     next_arrival: Time,
 }
@@ -132,7 +132,7 @@ impl<P: Packet> DropTailLink<P> {
         line::last_arrival_until(&self.packets, limit)
     }
 
-    /// Whether a packet of this size has room, with those that have not been taken off the queue.
+    /// True if a packet of this size has room, with those that have not been taken off the queue.
     #[inline]
     fn has_room(&self, now: Time, size: Bytes) -> bool {
         match self.limit {
@@ -143,7 +143,7 @@ impl<P: Packet> DropTailLink<P> {
         }
     }
 
-    /// Takes the packets that have departed by `now` off the queue. Only what asks how long it is needs that.
+    /// Takes the packets that have departed by `now` off the queue. Only readers of its length need that.
     fn take_off(&mut self, now: Time) {
         // A packet that never departs stays queued, whatever `now` is.
         while let Some(next) = self.packets.get(self.departed)

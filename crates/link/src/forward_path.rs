@@ -12,15 +12,15 @@ use cellcc_units::{Span, Time};
 /// One direction of a path, for all its users.
 #[derive(Debug, Clone)]
 pub struct PathConfig {
-    /// Drops what comes too fast, before all else, whichever user it is for.
+    /// Drops packets above a rate, before all else, whichever user they are for.
     pub policer: Option<Policer>,
     /// The link, or the cell.
     pub bottleneck: Bottleneck,
-    /// How long the clocks of the link and of its delay stand still; zero: never. A cell has slots of its own.
+    /// Granularity of the clocks of the link and of its delay; zero: none. A cell has slots of its own.
     pub grain: Span,
     /// Makes some packets arrive later than others sent after them.
     pub reordering: Option<ReorderingConfig>,
-    /// Decides what is random in the link or the cell.
+    /// Seed of random events in the link or the cell.
     pub seed: u64,
 }
 
@@ -34,7 +34,7 @@ pub enum Bottleneck {
     Cell {
         /// The channel of each user.
         users: Vec<LinkConfig>,
-        /// Who is served in a slot.
+        /// The scheduler of the slots.
         scheduler: Scheduler,
     },
 }
@@ -64,7 +64,7 @@ impl PathConfig {
         Some([Self { policer, ..until_served }, Self { reordering, ..behind }])
     }
 
-    /// The longest way of a packet that finds the queues empty and leaves at `time`, but for its service.
+    /// The longest way of a packet that finds the queues empty and leaves at `time`, except for its service.
     pub fn longest_way(&self, time: Time) -> Span {
         let link = self.links().iter().map(|link| link.longest_way(time)).max().unwrap_or(Span::ZERO);
         link + self.reordering.as_ref().map_or(Span::ZERO, |reordering| reordering.by)
@@ -174,7 +174,7 @@ impl<P: Packet> ForwardPath<P> {
         }
     }
 
-    /// The same with reordering; out of line, so that most paths do not pay for it.
+    /// Polls a path with reordering; out of line, so that most paths do not pay for it.
     #[inline(never)]
     fn poll_reordered(&mut self, now: Time) -> Poll<Delivery<P>, Dropped<P>> {
         while let Some(reordering) = &mut self.reordering {

@@ -4,14 +4,14 @@
 //! a loop around poll(2), whose time-out is in whole milliseconds too (github.com/ravinet/mahimahi, src/frontend/link_queue.cc,
 //! delay_queue.cc, src/util/event_loop.cc):
 //!
-//! - *Arrival.* A packet that comes within a millisecond has come at its beginning. What the link carries within it leaves at
-//!   its end, together (`rationalize`): an idle link adds up to a millisecond and more.
+//! - *Arrival.* A packet that comes within a millisecond has come at its beginning. The link's capacity within it leaves at its
+//!   end, together (`rationalize`): an idle link adds up to a millisecond and more.
 //! - *Delay.* A packet is due when the clock says what it said on arrival and the delay: up to a millisecond early.
-//! - *Release.* A program looks at what is due when a packet comes, and after the time-out of its last look: what is due, less
-//!   what the clock said (`wait_time`). So a program in which nothing else moves keeps its place within the millisecond, and one
+//! - *Release.* A program checks for due packets when a packet comes, and after the time-out of its last look: the due time,
+//!   minus the clock (`wait_time`). So a program in which nothing else moves keeps its place within the millisecond, and one
 //!   that is busy releases at the beginning of each.
 //!
-//! Left out is what the programs need for a packet (5 µs) and how late the kernel wakes them (0.1 ms).
+//! Left out are the programs' time per packet (5 µs) and the kernel's lateness in waking them (0.1 ms).
 
 use crate::capacity::Capacity;
 use crate::capacity::schedule::StepCursor;
@@ -24,9 +24,9 @@ use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A link, and its delay behind it, whose clocks stand still within each `grain`.
+/// A link, and its delay behind it, whose clocks advance in steps of `grain`.
 ///
-/// The times of what it delivers are those of its clock, as in Mahimahi's logs; only the arrival is when it really comes.
+/// The times of its deliveries are those of its clock, as in Mahimahi's logs; only the arrival is at its real time.
 #[derive(Debug, Clone)]
 pub(crate) struct GrainLink<P> {
     grain: Span,
@@ -107,7 +107,7 @@ impl<P: Packet> GrainLink<P> {
         self.link.capacity()
     }
 
-    /// What the clock says at `time`.
+    /// The clock's value at `time`.
     fn clock(&self, time: Time) -> Time {
         Time::from_nanos(time.as_nanos() / self.grain.as_nanos() * self.grain.as_nanos())
     }
@@ -119,7 +119,7 @@ impl<P: Packet> GrainLink<P> {
         )
     }
 
-    /// When a program looks that looked last at `looked`, for what is due at `due`.
+    /// The time of the next look of a program that looked last at `looked`, for a packet due at `due`.
     fn time_out(&self, looked: Time, due: Time) -> Time {
         if due == Time::NEVER { due } else { looked + self.clock_reaches(due).since(self.clock(looked)) }
     }
@@ -145,7 +145,7 @@ impl<P: Packet> GrainLink<P> {
         }
     }
 
-    /// The link's program looks: what the link has carried by the clock goes into the delay.
+    /// The link's program looks: packets that the link has carried by the clock go into the delay.
     fn look(&mut self, now: Time) {
         self.link_looked = now;
         let clock = self.clock(now);
@@ -167,7 +167,7 @@ impl<P: Packet> GrainLink<P> {
         }
     }
 
-    /// The delay's program looks: what is due by the clock arrives.
+    /// The delay's program looks: packets due by the clock arrive.
     fn release(&mut self, now: Time) {
         self.delay_looked = now;
         let clock = self.clock(now);

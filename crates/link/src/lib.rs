@@ -1,6 +1,6 @@
 //! Links of cellular networks.
 //!
-//! [`Capacity`] is what a link can carry: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
+//! [`Capacity`] is a link's capacity: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
 //! its text form. [`Link`] adds the stages of [`LinkConfig`]; [`Cell`] shares a base station among users;
 //! [`ForwardPath`] is one of the two with a policer before it and reordering behind it. [`radio`] says what recordings tell of
 //! links below IP.

@@ -43,7 +43,7 @@ impl<P: Packet> Link<P> {
         Self { entry: Entry::new(&config, seed), server: Server::new(config, seed) }
     }
 
-    /// The same with clocks that stand still within each `grain`, one at the link and one at the delay behind it; with a
+    /// Builds a link with clocks that advance in steps of `grain`, one at the link and one at the delay behind it; with a
     /// millisecond these are Mahimahi's programs. Zero: no grain.
     pub fn with_grain(config: LinkConfig, seed: u64, grain: Span) -> Self {
         if grain.is_zero() {
@@ -73,7 +73,7 @@ impl<P: Packet> Link<P> {
         self.server.poll(now)
     }
 
-    /// When to poll next: an arrival, or where the queue may drop what waits, the beginning of a service.
+    /// The next time to poll: an arrival, or, if the queue may drop waiting packets, the beginning of a service.
     /// [`Time::NEVER`] where nothing will happen.
     #[inline(always)]
     pub fn next_wake(&self) -> Time {
@@ -104,12 +104,12 @@ impl<P: Packet> Link<P> {
         self.server.counters(now)
     }
 
-    /// What the link could carry after `from` and not later than `to`.
+    /// The link's capacity after `from` and not later than `to`.
     pub fn offered(&self, from: Time, to: Time) -> Bytes {
         self.capacity().bytes_between(from, to)
     }
 
-    /// What the link can carry over time.
+    /// The link's capacity over time.
     pub fn capacity(&self) -> &Arc<Capacity> {
         self.server.capacity()
     }

@@ -1,8 +1,8 @@
-//! What goes into a link, and what comes out of it.
+//! The input and output of a link.
 
 use cellcc_units::{Bytes, Ecn, Time};
 
-/// What a link carries.
+/// The packet type of a link.
 pub trait Packet {
     /// Size on the link, headers included.
     fn size(&self) -> Bytes;
@@ -12,7 +12,7 @@ pub trait Packet {
         0
     }
 
-    /// What its IP header says of congestion.
+    /// The congestion codepoint in its IP header.
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
     }
@@ -78,7 +78,7 @@ pub enum DropReason {
     AckFilter,
 }
 
-/// What a link has for its driver: deliveries `T`, and drops `D` of packets that had been admitted.
+/// The output of a link for its driver: deliveries `T`, and drops `D` of packets that had been admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Poll<T, D> {
     /// A packet has arrived; ask again, there may be more.
@@ -87,6 +87,6 @@ pub enum Poll<T, D> {
     Dropped(D),
     /// Nothing yet: ask again at this time.
     Wake(Time),
-    /// Nothing will arrive from what is in the link now.
+    /// No packet in the link now will arrive.
     Idle,
 }

@@ -1,4 +1,4 @@
-//! Who gets the next slot of a cell.
+//! The scheduler of a cell's slots.
 
 use cellcc_units::{Bytes, ParseError, Span};
 use std::fmt;
@@ -45,7 +45,7 @@ impl State {
         }
     }
 
-    /// The user to serve. `offers` is what each user could carry in this slot: zero for a user without packets.
+    /// The user to serve. `offers` is each user's capacity in this slot: zero for a user without packets.
     pub(crate) fn choose(&self, offers: &[Bytes]) -> Option<usize> {
         match self {
             Self::RoundRobin { last } => {

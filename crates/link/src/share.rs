@@ -13,12 +13,12 @@ use std::str::FromStr;
 pub struct ShareOverTime(pub(crate) Schedule<Ratio>);
 
 impl ShareOverTime {
-    /// The same share always.
+    /// A constant share.
     pub fn constant(share: Ratio) -> Self {
         Self(Schedule::constant(share))
     }
 
-    /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
+    /// `constant`, plus the addition of the text `extra` over time, which may be empty.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -50,12 +50,12 @@ impl ShareOverTime {
         Ok(())
     }
 
-    /// Whether no packet is ever struck.
+    /// True if no packet is ever struck.
     pub fn is_never(&self) -> bool {
         self.0.values().all(|share| share.is_zero())
     }
 
-    /// The same shares over time, each larger by `more`.
+    /// Raises each share by `more`.
     pub fn plus(&self, more: Ratio) -> Self {
         Self(self.0.map(|share| Ratio::new(share.get() + more.get())))
     }
@@ -121,7 +121,7 @@ impl Loss {
         self.threshold = (probability.get() * (1u64 << GRAIN_BITS) as f64) as u64;
     }
 
-    /// Whether the next packet is lost.
+    /// True if the next packet is lost.
     #[inline]
     pub fn strikes(&mut self) -> bool {
         self.threshold > 0 && self.generator.next_u64() >> (64 - GRAIN_BITS) < self.threshold

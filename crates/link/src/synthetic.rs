@@ -4,11 +4,11 @@
 //! The deviate is the sum of three independent normal parts, whose shares of the variance add up to 1:
 //! - **place**, drawn once: some streets and operators are better than others;
 //! - **drift**, a first-order autoregressive process: distance, shadowing and load change over many seconds;
-//! - **step**, held until it is drawn anew: blockage, handover and a change of beam or cell are sudden.
+//! - **step**, held until it is drawn again: blockage, handover and a change of beam or cell are sudden.
 //!
 //! Within a second, LTE and 3G are divided into slots of 10 ms: a Markov chain of silences, and between them
-//! log-normal noise with a slow and a fast part, scaled so that the second keeps its rate. The 5G traces have one
-//! value a second, so the 5G links are constant within a second: an assumption, not a finding.
+//! log-normal noise with a slow and a fast part, scaled so that the second keeps its rate. The 5G traces have one value per
+//! second, so the 5G links are constant within a second: an assumption, not a finding.
 //!
 //! `docs/synthetic-links.md` shows real next to synthetic; `tools/fit-synthetic` prints the constants of `fitted.rs`.
 
@@ -25,7 +25,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use std::sync::Arc;
 
-/// How long a synthetic link lasts unless something else is asked for: the length of the shortest 5G trace.
+/// Default length of a synthetic link: the length of the shortest 5G trace.
 pub const DEFAULT_LENGTH: Span = Span::from_secs(180);
 
 /// The longest synthetic link: one day (150 MB of 10-ms steps). A longer wish is cut to this; traces repeat.
@@ -35,12 +35,12 @@ const SECOND: Span = Span::from_secs(1);
 const SLOT: Span = Span::from_millis(10);
 const SLOTS_PER_SECOND: usize = 100;
 
-/// A named synthetic link: what it stands for, and the fitted numbers behind it.
+/// A named synthetic link: its meaning, and the fitted numbers behind it.
 #[derive(Debug)]
 pub struct SyntheticLink {
-    /// The name by which [`generate`] knows it.
+    /// Its name for [`generate`].
     pub name: &'static str,
-    /// What it stands for, in one line.
+    /// Its meaning in one line.
     pub description: &'static str,
     /// The seed for a single run: the first whose link of [`DEFAULT_LENGTH`] has the mean rate of the kind within 5 %
     /// and its mean 1-s jump within 10 %. Seeds differ as much as real traces do.
@@ -53,7 +53,7 @@ pub struct SyntheticLink {
     drift: f64,
     /// Correlation time of the drift in seconds: after it, 1/e is left.
     drift_s: f64,
-    /// Mean time in seconds for which the remaining part of the variance is held before it is drawn anew.
+    /// Mean time in seconds for which the remaining part of the variance is held before it is drawn again.
     step_s: f64,
     /// What happens within a second; `None`: nothing.
     bursts: Option<Bursts>,
@@ -94,8 +94,8 @@ pub fn link(name: &str) -> Option<Arc<Capacity>> {
 
 /// The synthetic link `name` as steps: how long each lasts, and its rate. `None` where there is no such link.
 ///
-/// The steps last `length` together (at most [`LONGEST`]). The same name and seed give the same steps on every
-/// machine, and a longer link begins with the steps of the shorter one, up to the step in which that one ends.
+/// The steps last `length` together (at most [`LONGEST`]). Equal names and seeds give equal steps on every machine, and a
+/// longer link begins with the steps of the shorter one, up to the step in which that one ends.
 pub fn generate(name: &str, seed: u64, length: Span) -> Option<Vec<(Span, Rate)>> {
     let index = LINKS.iter().position(|link| link.name == name)?;
     let link = &LINKS[index];

@@ -5,23 +5,23 @@ use cellcc_units::Span;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Opens what [`CapacitySpec`] describes, synthetic links included, and keeps it.
+/// Opens the capacity of a [`CapacitySpec`], synthetic links included, and keeps it.
 #[derive(Debug, Default)]
 pub struct TraceCache {
     opened: Mutex<BTreeMap<String, Source>>,
 }
 
-/// What the links of a run can carry.
+/// The capacities of a run's links.
 #[derive(Debug, Clone)]
 pub struct Capacities {
-    /// Of the link, or of each user of the cell.
+    /// Capacity of the link, or of each user of the cell.
     pub forward: Vec<Arc<Capacity>>,
-    /// Of the reverse path.
+    /// Capacity of the reverse path.
     pub reverse: Arc<Capacity>,
 }
 
 impl Capacities {
-    /// The same, beginning `offset` later.
+    /// Shifts the beginning by `offset`.
     #[must_use]
     pub fn beginning_at(&self, offset: Span) -> Self {
         let later = |capacity: &Arc<Capacity>| Arc::new(capacity.beginning_at(offset));

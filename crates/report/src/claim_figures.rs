@@ -23,7 +23,7 @@ impl<'a> From<&DrawnFigure<'a>> for ClaimFigure<'a> {
 }
 
 fn one(figure: &Figure, panels: &[Vec<Points>]) -> figure::Figure {
-    // First the lines, then the paper's values of each, then what is drawn once.
+    // First the lines, then the paper's values of each, then single elements.
     let labels = if figure.lines.is_empty() {
         vec!["here"]
     } else {

@@ -22,13 +22,13 @@ impl Row<'_> {
         is_limit(self.scheme)
     }
 
-    /// What tables and figures call it: the limit stands apart.
+    /// Its name in tables and figures: the limit is set apart.
     pub(crate) fn label(&self) -> String {
         row_name(&label(self.scheme), self.driver, self.variation)
     }
 }
 
-/// What tables and figures call a scheme that this driver ran.
+/// The name in tables and figures of a scheme that this driver ran.
 pub(crate) fn label_by(scheme: &str, driver: &str) -> String {
     row_name(&label(scheme), driver, "")
 }
@@ -46,15 +46,15 @@ pub(crate) struct Comparison<'a> {
     pub(crate) traces: Vec<Trace<'a>>,
     /// In ascending order.
     pub(crate) seeds: Vec<u64>,
-    /// By row, what figures call it and how they show it; its group is the place of its line among [`lines`](Self::lines).
+    /// Each row's name and style in figures; its group is the place of its line among [`lines`](Self::lines).
     pub(crate) keys: Vec<Key>,
-    /// The lines of which the rows are variations: a scheme and the driver that ran it. Their groups are their places.
+    /// The lines whose variations are the rows: a scheme and the driver that ran it. Their groups are their places.
     pub(crate) lines: Vec<Key>,
     /// By row, and the key of the trace.
     runs: BTreeMap<(Row<'a>, &'a str), Vec<&'a Record>>,
 }
 
-/// Which traces a figure is of.
+/// The traces of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View<'a> {
     /// The averages over all of them.
@@ -110,7 +110,7 @@ impl<'a> Comparison<'a> {
         self.rows = rows;
     }
 
-    /// What the trace of one of its runs is called.
+    /// The name of a run's trace.
     pub(crate) fn trace_name(&self, run: &Record) -> &'a str {
         let trace = self.traces.iter().find(|trace| trace.key == run.scenario.trace);
         trace.expect("the run is one of these").name
@@ -152,7 +152,7 @@ impl<'a> Comparison<'a> {
         mean(&self.runs(row, trace).iter().filter_map(|run| quantity(run)).collect::<Vec<_>>())
     }
 
-    /// The average over traces of what is on each of them, all with the same weight; of a single trace, that over its seeds.
+    /// The average over traces of the value on each of them, all with equal weight; for a single trace, that over its seeds.
     pub(crate) fn average(&self, row: Row, column: &Column) -> Option<Average> {
         if let [only] = self.traces[..] {
             return self.on_trace(row, only, column);
@@ -202,13 +202,13 @@ impl<'a> Comparison<'a> {
         self.all_runs().any(|run| column.value(run).is_some())
     }
 
-    /// What schemes get: the share of the link, or the throughput where a run's link is not known.
+    /// The column of schemes' gain: utilisation, or the throughput if a run's link is not known.
     pub(crate) fn gets(&self) -> Column {
         let mut runs = self.schemes().flat_map(|row| self.runs_of(row));
         if runs.all(|run| UTILISATION.value(run).is_some()) { UTILISATION } else { THROUGHPUT }
     }
 
-    /// How many values averages are over, and of what, where there are several.
+    /// The number and kind of values behind averages, if there are several.
     pub(crate) fn averages_over(&self) -> Option<(usize, &'static str)> {
         match (self.traces.len(), self.seeds.len()) {
             (0 | 1, 0 | 1) => None,
@@ -222,7 +222,7 @@ impl<'a> Comparison<'a> {
         self.traces.len() == 1 && self.seeds.len() > 1
     }
 
-    /// Of which rows a geometric mean leaves traces out, and why.
+    /// Rows whose geometric mean leaves traces out, with the reason.
     pub(crate) fn left_out_of(&self, column: &Column) -> Vec<String> {
         let note = |row: Row| {
             let (all, values) = (self.traces_of(row), self.by_trace(row, column));
@@ -241,7 +241,7 @@ impl<'a> Comparison<'a> {
         rows.filter_map(note).collect()
     }
 
-    /// What the reader must know, each once: the runs' notes, and rows that lack traces the others have.
+    /// The notes for the reader, each once: the runs' notes, and rows that lack traces the others have.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Notes::default();
         for &row in &self.rows {
@@ -261,7 +261,7 @@ impl<'a> Comparison<'a> {
         let limits = distinct(self.rows.iter().filter(|row| row.is_limit()).map(|row| row.scheme)).len();
         let lines = self.lines.len() - limits;
         let noted = notes.sentences(lines, self.traces.len());
-        // A driver's settings are the same for all rows that it runs, but for those of the schemes.
+        // A driver's settings are the same for all rows that it runs, except for those of the schemes.
         let runs = self.schemes().flat_map(|row| self.runs_of(row));
         let differing = differing_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
         differing.into_iter().chain(missing).chain(self.rtts_not_known()).chain(noted).collect()

@@ -34,7 +34,7 @@ const COLUMNS: [(&str, &str, bool, OfFlows); 8] = [
     ("Converged", "after, s", true, |run, flows| of_one(run, flows, |flow| flow.convergence_time_s)),
 ];
 
-/// A row a flow, then a row a scheme and a user of several flows; `None` where no run has several flows.
+/// One row per flow, then one row per scheme and per user with several flows; `None` where no run has several flows.
 pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
     let of_several = |row| comparison.runs_of(row).find(|run| run.flows.len() > 1);
     let several = comparison.rows.iter().filter_map(|&row| Some((row, of_several(row)?)));
@@ -61,7 +61,7 @@ pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
     (!several.is_empty()).then(|| grid.without_one_count(comparison.is_over_seeds()))
 }
 
-/// What each flow of a run is called: flows of one scheme have numbers.
+/// The name of each flow of a run: flows of one scheme have numbers.
 pub(crate) fn names(run: &Record) -> Vec<String> {
     let schemes = grouped(run, |flow| run.flows[flow].scheme.as_str());
     let mut names = vec![String::new(); run.flows.len()];
@@ -73,7 +73,7 @@ pub(crate) fn names(run: &Record) -> Vec<String> {
     names
 }
 
-/// The share of a flow in what all flows of its run delivered in a second, in percent.
+/// The share of a flow in its run's total delivery of a second, in percent.
 pub(crate) fn share(run: &Record, flows: &[usize]) -> Option<f64> {
     let all: f64 = run.flows.iter().map(|flow| flow.metrics.throughput_mbit_s).sum();
     let these = sum(run, flows, |flow| flow.metrics.throughput_mbit_s)?;

@@ -1,4 +1,4 @@
-//! In one sentence: what a scheme gains over others.
+//! In one sentence: a scheme's gain over others.
 
 use crate::comparison::{Comparison, Row};
 use crate::tables::column::{RTT_MEAN, THROUGHPUT};
@@ -7,7 +7,7 @@ use cellcc_experiment::Record;
 /// A delay this much shorter or longer counts as the same.
 const ALIKE: f64 = 1.1;
 
-/// What `scheme` gains over each of `others`: in mean RTT, and at which share of their throughput, both means over the traces.
+/// The gain of `scheme` over each of `others`: in mean RTT, and at which share of their throughput, both means over the traces.
 /// `None` where one of them has no runs with delays.
 pub fn gain(records: &[Record], scheme: &str, others: &[&str]) -> Option<String> {
     let comparison = Comparison::new(records);

@@ -1,20 +1,20 @@
-//! Records in; tables, SVG figures and one offline HTML file out. Everything is made from
-//! [`Record`]s and from nothing else, but that [`Explanation`] reads the traces that they name, and [`Figure`] and
-//! [`at_line`] take bare values, for what is not a run of ours.
+//! Records in; tables, SVG figures and one offline HTML file out. Everything is made from [`Record`]s and from nothing else,
+//! except that [`Explanation`] reads the traces that they name, and [`Figure`] and [`at_line`] take bare values, for data that
+//! are no run of ours.
 //!
 //! A row of the tables is a scheme under one of the plan's variations.
 //!
-//! | function | what it makes |
+//! | function | output |
 //! |---|---|
 //! | [`Report`] | the table and the files in the folder of its results |
-//! | [`table`] | one row a scheme for people (text, Markdown), one row a run for programs (JSON, CSV) |
+//! | [`table`] | one row per scheme for people (text, Markdown), one row per run for programs (JSON, CSV) |
 //! | [`html`] | the report: one file that loads nothing |
 //! | [`figures`] | the figures of Records, for a paper |
-//! | [`Explanation`] | the least delay that any sender could have had, and what each scheme adds |
-//! | [`Figure`] | what a figure shows; as SVG, or in an HTML page |
+//! | [`Explanation`] | the lower bound of the delay, and each scheme's addition |
+//! | [`Figure`] | the content of a figure; as SVG, or in an HTML page |
 //! | [`at_line`] | how the delay of a scheme compares with another one's along its knob |
-//! | [`claims_page`] | what papers say, and what came out |
-//! | [`Plot`] | the figure of a paper: what it shows, and how large |
+//! | [`claims_page`] | the papers' claims, and our results |
+//! | [`Plot`] | the figure of a paper: its content and size |
 //! | [`png`] | an SVG as pixels, with the feature of that name |
 
 mod claim_figures;
@@ -58,12 +58,12 @@ use thiserror::Error;
 /// Forms of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TableFormat {
-    /// For a terminal: one row a scheme.
+    /// For a terminal: one row per scheme.
     #[default]
     Table,
     /// One array of objects, one per run, units in the keys.
     Json,
-    /// The same, flat, with a header.
+    /// Flat rows with a header.
     Csv,
     /// [`Table`](Self::Table) as Markdown.
     Markdown,
@@ -83,24 +83,24 @@ impl FromStr for TableFormat {
     }
 }
 
-/// What cannot be reported.
+/// Reasons why Records cannot be reported.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ReportError {
     /// Not the name of a [`TableFormat`].
     #[error("`{0}` is not a format of a table; there are table, json, csv and markdown")]
     Format(String),
-    /// A scheme, with the flag that names it, that no Record is of.
+    /// A scheme, with the flag that names it, that no Record has.
     #[error("--{0} {1}: not among the schemes of these runs; there are {2}")]
     Scheme(&'static str, String, String),
     /// Not the name of a [`TableColumn`].
     #[error("`{given}` is not a column of the table{}", instead(given, "there are", known))]
     Column {
-        /// What was asked for.
+        /// The given text.
         given: String,
-        /// What there is.
+        /// The known ones.
         known: String,
     },
-    /// What a figure cannot show.
+    /// Data that a figure cannot show.
     #[error("{0}")]
     Plot(String),
     /// A text that is not an SVG figure, or one too large for memory.
@@ -114,7 +114,7 @@ pub enum ReportError {
     Font,
 }
 
-/// What of a table for people is shown.
+/// The shown part of a table for people.
 #[derive(Debug, Clone, Default)]
 pub struct TableOptions {
     /// These columns; none named: all that the runs have, but D3.
@@ -127,7 +127,7 @@ pub struct TableOptions {
     pub highlights: bool,
 }
 
-/// Which runs are listed, and what of each.
+/// The listed runs, and their columns.
 #[derive(Debug, Clone, Default)]
 pub struct RunsOptions {
     /// The run with the worst value in this column comes first; otherwise the order is that of the plan.
@@ -140,14 +140,14 @@ pub struct RunsOptions {
     pub planned: usize,
 }
 
-/// Columns of text that a table may take where nobody knows how wide it may be.
+/// The default width of a table in columns of text.
 pub const DEFAULT_WIDTH: usize = 100;
 
 /// The Records as a table; that for a terminal is at most `width` columns of text wide, where one column of numbers fits.
 ///
-/// JSON and CSV have a row a run, in the order of the Records, with every scalar. The forms for people have a row a
-/// scheme and variation: the average over traces, or of a single trace over its seeds, with its 95 % confidence interval
-/// (docs/metrics.md says which averages, and when there is an interval).
+/// JSON and CSV have one row per run, in the order of the Records, with every scalar. The forms for people have one row per
+/// scheme and variation: the average over traces, or for a single trace over its seeds, with its 95 % confidence interval
+/// (docs/metrics.md defines averages and intervals).
 ///
 /// With a `baseline`, one of the Records' schemes, they also have each row's ratios to it.
 pub fn table(records: &[Record], format: TableFormat, baseline: Option<&str>, width: usize) -> String {
@@ -160,8 +160,8 @@ pub fn runs_table(records: &[Record], format: TableFormat, width: usize, options
     tables::runs::runs(records, format, width, options)
 }
 
-/// Runs, their time series and, where there are some, their curves, each as the name of a table and the table as CSV: a row a run,
-/// a bin or a point, with the id of its run.
+/// Runs, their time series and, where there are some, their curves, each as the name of a table and the table as CSV: one row
+/// per run, bin or point, with the id of its run.
 pub fn long_tables(records: &[Record]) -> Vec<(&'static str, String)> {
     let runs = table(records, TableFormat::Csv, None, DEFAULT_WIDTH);
     let curves = records.iter().any(|run| !run.curves.is_empty());
@@ -169,7 +169,7 @@ pub fn long_tables(records: &[Record]) -> Vec<(&'static str, String)> {
     [("runs", runs), ("series", tables::long::series(records))].into_iter().chain(curves).collect()
 }
 
-/// A table of CSV as the content of a Parquet file: whole numbers, numbers and texts by what is in each column.
+/// A table of CSV as the content of a Parquet file: whole numbers, numbers and texts by the content of each column.
 ///
 /// # Errors
 /// [`ReportError::Parquet`] where the text is no CSV.
@@ -197,7 +197,7 @@ pub fn html(title: &str, records: &[Record], baseline: Option<&str>) -> String {
     html::html(title, records, held_against, html::Placed::Alone)
 }
 
-/// The figures for a paper, each named as a file. The same Records give the same ones.
+/// The figures for a paper, each named as a file. Equal Records give equal bytes.
 pub fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     figures::figures(title, records)
 }

@@ -1,4 +1,4 @@
-//! What runs have to say, each thing once: notes that differ in numbers only are one.
+//! The notes of runs, each once: notes that differ in numbers only are one.
 
 use cellcc_units::Span;
 use std::collections::BTreeSet;
@@ -110,7 +110,7 @@ fn size(number: &str) -> f64 {
 mod tests {
     use super::*;
 
-    /// The same four notes stood there for each of seven schemes.
+    /// Four equal notes were there for each of seven schemes.
     #[test]
     fn notes_that_differ_in_numbers_only_are_one_with_their_range() {
         let mut notes = Notes::default();

@@ -1,4 +1,4 @@
-//! The report of a plan's finished runs: what every program shows of them, and the files in their folder.
+//! The report of a plan's finished runs: the common output of every program, and the files in their folder.
 
 use crate::comparison::{Comparison, distinct, of_schemes};
 use crate::html::{self, Placed};
@@ -22,7 +22,7 @@ pub struct Report<'a> {
 pub struct ReportFile {
     /// Its name: `report.html`, or that of a figure.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub content: String,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Report<'a> {
         Self { title, records, held_against: baseline.map_or(HeldAgainst::Nothing, HeldAgainst::Scheme) }
     }
 
-    /// The same, held against another scheme.
+    /// Compares with another scheme.
     ///
     /// # Errors
     /// [`ReportError::Scheme`] where no run has that scheme.
@@ -45,13 +45,13 @@ impl<'a> Report<'a> {
         Ok(Self { held_against, ..self })
     }
 
-    /// The same, each row held against that of other results, which have this name, in the place of a baseline.
+    /// Compares each row with that of other results, which have this name, instead of a baseline.
     #[must_use]
     pub fn against_results(self, others: &'a [Record], name: &'a str) -> Self {
         Self { held_against: HeldAgainst::Results(others, name), ..self }
     }
 
-    /// The runs as a [`table`](crate::table) of which the options say what is shown.
+    /// The runs as a [`table`](crate::table) with these options.
     pub fn table(&self, format: TableFormat, width: usize, options: &TableOptions) -> String {
         tables::table(self.records, format, self.held_against, width, options)
     }
@@ -72,13 +72,14 @@ impl<'a> Report<'a> {
         figures.chain(self.page(Placed::InFolder)).collect()
     }
 
-    /// The files of a page that follows runs which go on; `progress` says how far they are. The page asks for `progress.js`, now and
-    /// then, which hands it `{"progress": {"words": ..., "is_running": ...}}` by `cellccPart`, and is read again when the words change.
+    /// The files of a page that follows runs which go on; `progress` says how far they are. The page asks for `progress.js`,
+    /// now and then, which hands it `{"progress": {"words": ..., "is_running": ...}}` by `cellccPart`, and is read again when
+    /// the words change.
     pub fn live_files(&self, progress: &str) -> Vec<ReportFile> {
         self.page(Placed::Live(progress)).collect()
     }
 
-    /// What of the series has no room in the page, and the page.
+    /// The series without room in the page, and the page.
     fn page(&self, placed: Placed) -> impl Iterator<Item = ReportFile> {
         let series = data::series_script(&Comparison::new(self.records));
         let series = series.map(|content| ReportFile { name: "report-series.js".into(), content });

@@ -1,16 +1,17 @@
 //! When an acknowledgement leaves: QUIC's rule by packet numbers, TCP's by segments.
 //!
 //! QUIC's (RFC 9000, section 13.2; draft-ietf-quic-ack-frequency, section 6): after `threshold` packets the next one is
-//! acknowledged at once, others within the delay; a packet out of order at once, or when packets that are newer by as many have arrived.
+//! acknowledged at once, others within the delay; a packet out of order at once, or when packets that are newer by as many have
+//! arrived.
 //!
-//! TCP's, as Linux has it (`__tcp_ack_snd_check`, `tcp_event_data_recv` and `tcp_data_queue` in tcp_input.c, `tcp_send_delayed_ack` in
-//! tcp_output.c, `tcp_delack_timer_handler` in tcp_timer.c):
-//! 1. A second segment in order is acknowledged at once; so is each of the first segments (quick ACKs), one that fills the last gap,
-//!    and one that has come before.
-//! 2. While there is a gap, three acknowledgements leave at once; the others are compressed, to one in 1 ms or an RTT / 20. Linux' timer
-//!    may be 0.1 ms late (`tcp_comp_sack_slack_ns`); this one is not.
-//! 3. Otherwise a timer runs. It is the mean time between segments, at least `min`, at most `max` and the RTT; where it has run out,
-//!    twice as long.
+//! TCP's, as Linux has it (`__tcp_ack_snd_check`, `tcp_event_data_recv` and `tcp_data_queue` in tcp_input.c,
+//! `tcp_send_delayed_ack` in tcp_output.c, `tcp_delack_timer_handler` in tcp_timer.c):
+//! 1. A second segment in order is acknowledged at once; so is each of the first segments (quick ACKs), one that fills the last
+//!    gap, and one that has come before.
+//! 2. While there is a gap, three acknowledgements leave at once; the others are compressed, to one in 1 ms or an RTT / 20.
+//!    Linux's timer may be 0.1 ms late (`tcp_comp_sack_slack_ns`); this one is not.
+//! 3. Otherwise a timer runs. It is the mean time between segments, at least `min`, at most `max` and the RTT; where it has run
+//!    out, twice as long.
 //!
 //! Differences from Linux: a segment counts as full, and no acknowledgement waits for the application to read. The RTT is that of
 //! the path without queues, as the handshake finds it.
@@ -23,14 +24,14 @@ use std::collections::BTreeSet;
 const DUPLICATES_AT_ONCE: u32 = 3;
 /// The most acknowledgements that are compressed into one (Linux, `tcp_comp_sack_nr`: `tcp_sk_init` in tcp_ipv4.c).
 const MOST_COMPRESSED: u32 = 44;
-/// The longest a compressed acknowledgement waits (Linux, `tcp_comp_sack_delay_ns`: `tcp_sk_init` in tcp_ipv4.c), and its share of the
-/// RTT (`__tcp_ack_snd_check`).
+/// The longest a compressed acknowledgement waits (Linux, `tcp_comp_sack_delay_ns`: `tcp_sk_init` in tcp_ipv4.c), and its share
+/// of the RTT (`__tcp_ack_snd_check`).
 const LONGEST_COMPRESSION: Span = Span::from_millis(1);
 const COMPRESSION_SHARE: u64 = 20;
-/// What a time-out is above the RTT at least (Linux, `TCP_RTO_MIN` in tcp.h).
+/// The least excess of a time-out over the RTT (Linux, `TCP_RTO_MIN` in tcp.h).
 const MIN_TIMEOUT_ABOVE_RTT: Span = Span::from_millis(200);
 
-/// When the acknowledgement of what has arrived is due.
+/// The due time of the acknowledgement of arrived packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     Now,
@@ -128,7 +129,7 @@ impl QuicAcks {
         }
     }
 
-    /// What is so far below the largest number is reported with it.
+    /// Numbers that far below the largest are reported with it.
     #[cold]
     fn forget_reported(&mut self) {
         let reported = self.next.saturating_sub(u64::from(self.frequency.reordering));

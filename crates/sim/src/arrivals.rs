@@ -82,7 +82,8 @@ impl Arrivals {
 }
 
 /// Receive offload: the driver of a network card holds packets that come one right after the other, and hands them over as one.
-/// They are then acknowledged as one, even where there is a gap between them; Linux acknowledges what is beyond a gap by itself.
+/// They are then acknowledged as one, even where there is a gap between them; Linux acknowledges packets beyond a gap by
+/// themselves.
 #[derive(Debug)]
 pub(crate) struct Offload {
     settings: ReceiveOffload,
@@ -117,7 +118,7 @@ impl Offload {
         std::mem::take(&mut self.held)
     }
 
-    /// When what is held is to be handed over; [`Time::NEVER`] where nothing is.
+    /// The time at which held packets are handed over; [`Time::NEVER`] where nothing is.
     #[inline]
     pub(crate) fn flush_at(&self) -> Time {
         self.flush_at

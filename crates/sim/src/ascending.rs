@@ -1,5 +1,5 @@
-//! Packets or segments by ascending number. Nearly all come last and go first, so that one piece of memory serves: a tree would take
-//! and give back a node for nearly every lost packet.
+//! Packets or segments by ascending number. Nearly all come last and go first, so that one piece of memory serves: a tree would
+//! take and give back a node for nearly every lost packet.
 
 use std::collections::VecDeque;
 
@@ -53,7 +53,7 @@ impl<T: Numbered> Ascending<T> {
         }
     }
 
-    /// Takes the one of this number out.
+    /// Takes out the entry of this number.
     pub(crate) fn remove(&mut self, number: u64) -> Option<T> {
         if self.0.front()?.number() == number {
             return self.0.pop_front();

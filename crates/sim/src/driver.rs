@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Runs Scenarios in virtual time.
 pub struct SimDriver(VirtualTime<Packets>);
 
-/// What a packet takes of a processor. Only the ratio of one run to another decides which share of a plan it goes to, so that a
+/// CPU time per packet. Only the ratio of one run to another decides which share of a plan it goes to, so that a
 /// faster machine has the same shares. Measured as 5.5 million packets a second, with CUBIC at 10 Mbit/s on 2 GHz.
 const TIME_PER_PACKET: Span = Span::from_nanos(180);
 
@@ -27,7 +27,7 @@ impl SimDriver {
         Self(VirtualTime::new(registry, Packets))
     }
 
-    /// The same, with the events of all flows recorded.
+    /// Records the events of all flows.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self(self.0.with_recordings(recordings))
     }
@@ -35,8 +35,7 @@ impl SimDriver {
     /// Begins the run of a resolved Scenario, to be stepped by the caller: by time, or from one decision of a scheme to
     /// the next.
     ///
-    /// # Errors
-    /// What the Scenario asks for and cannot be had.
+    /// # Errors The part of the Scenario that is not supported.
     pub fn begin(&self, scenario: &Scenario) -> Result<Run<Ends>, RunError> {
         self.0.begin(scenario)
     }

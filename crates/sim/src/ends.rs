@@ -52,12 +52,12 @@ impl Ends {
         }
     }
 
-    /// What the sender accounts for.
+    /// The sender's accounting.
     pub fn flow(&self) -> &Flow {
         self.sender.flow()
     }
 
-    /// Sends what may leave; every event of the sender ends with this.
+    /// Sends all allowed packets; every event of the sender ends with this.
     fn send_all(&mut self, network: &mut Network<'_, Self>) {
         while let Some(Departure { packet, retransmission }) = self.sender.next_departure(network.now()) {
             network.send_data(packet, retransmission);
@@ -92,7 +92,7 @@ impl virtual_time::Ends for Ends {
 
     fn on_ack(&mut self, network: &mut Network<'_, Self>, packet: AckPacket) -> Result<(), RunError> {
         let now = network.now();
-        // What comes with an acknowledgement is known when the window is set by it.
+        // The feedback on an acknowledgement is known when it sets the window.
         if let Some(message) = packet.feedback.and_then(|number| self.receiver.take_feedback(number)) {
             self.sender.on_message(now, &message);
         }

@@ -1,4 +1,4 @@
-//! The row `limit`: what senders that knew the future would get from the link. Each has a packet at the link in the very moment in
+//! The row `limit`: the results of senders that know the future. Each has a packet at the link in the very moment in
 //! which the link can begin to serve it, so that nothing is wasted and nothing waits; and where it has to end, a last packet of as
 //! many bytes as the link still carries by then.
 
@@ -70,11 +70,11 @@ struct Sender {
     header: Bytes,
     extra_rtt: Span,
     meter: FlowMeter,
-    /// The link carries for it until then: until it stops, and what a sized source has sent by then, to the run's end.
+    /// The link carries for it until then: until it stops, or, for the data of a sized source sent by then, to the run's end.
     by: Time,
     /// Rest of the packet that the link was serving when it stopped.
     rest: Bytes,
-    /// When the last of what it has sent is acknowledged.
+    /// The time at which its last data are acknowledged.
     acknowledged_at: Time,
     is_done: bool,
     /// It has sent all that it had.
@@ -109,7 +109,7 @@ impl Sender {
         self.left.is_none()
     }
 
-    /// The least is served next: who is there first, and of those who are there, one that ends before one that takes what is left.
+    /// The least is served next: the first arrival, and among those present, one that ends before one that takes the rest.
     fn turn(&self, free_at: Time) -> (Time, bool) {
         (self.start.max(free_at), self.is_bulk())
     }

@@ -1,4 +1,4 @@
-//! The data of lost packets: what has not arrived since, and what of it is to be sent again.
+//! The data of lost packets: the part that has not arrived since, and the part to be sent again.
 
 use crate::ascending::Ascending;
 use crate::recovery::Outstanding;
@@ -19,7 +19,7 @@ impl LostData {
         self.missing.is_empty()
     }
 
-    /// A packet is lost. A lost retransmission is of data that is missing already, or that another packet has brought or still
+    /// A packet is lost. A lost retransmission holds data that are missing already, or that another packet has brought or still
     /// carries.
     pub(crate) fn on_lost(&mut self, lost: &Outstanding) {
         if !lost.retransmission {
@@ -44,7 +44,7 @@ impl LostData {
         self.missing.remove(segment).is_some()
     }
 
-    /// What is to be sent again next: the oldest data, as TCP does (`tcp_xmit_retransmit_queue` in Linux).
+    /// The next data to be sent again: the oldest, as TCP does (`tcp_xmit_retransmit_queue` in Linux).
     #[inline]
     pub(crate) fn next(&self) -> Option<u64> {
         self.to_repeat.first().copied()

@@ -13,7 +13,7 @@ pub struct DataPacket {
     /// Which part of the data it carries.
     pub(crate) segment: u64,
     pub(crate) ecn: Ecn,
-    /// What the scheme tells its receiver-side component.
+    /// The scheme's signal to its receiver-side component.
     pub(crate) signal: Option<Signal>,
 }
 

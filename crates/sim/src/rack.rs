@@ -4,7 +4,7 @@
 //! 2. The window is nothing, after three packets beyond a gap, until packets are seen out of order; then a quarter of the
 //!    smallest RTT, and a quarter more for each round in which a packet arrived that was taken for lost.
 //! 3. LossTimer after the last packet of a flight is probed once after two RTTs (the tail loss probe).
-//! 4. Then the retransmission time-out takes what has waited long enough for lost, and doubles while nothing arrives.
+//! 4. Then the retransmission time-out declares packets lost that have waited long enough, and doubles while nothing arrives.
 //! 5. If a packet arrives that the time-out took for lost, the path was slow and nothing was: all of it is undone (F-RTO).
 //!
 //! Differences from the RFCs: packets have numbers of their own, as if every acknowledgement carried timestamps. Thus a packet
@@ -16,14 +16,13 @@ use cellcc_units::{Span, Time};
 
 /// Packets beyond a gap that make it a loss while nothing has arrived out of order (RFC 8985, section 4, `DupThresh`).
 pub(crate) const DUPLICATE_THRESHOLD: usize = 3;
-/// Recoveries without a packet wrongly taken for lost after which the window shrinks to its first size (RFC 8985, section 6.2,
-/// step 4).
+/// Recoveries without a packet wrongly declared lost, until the window shrinks to its first size (RFC 8985, section 6.2, step 4).
 const PERSISTENCE: u32 = 16;
 /// The retransmission time-out is at least this much above the smoothed RTT (Linux, `TCP_RTO_MIN` in tcp.h; RFC 6298 asks for
 /// a second in all).
 const MIN_VARIATION: Span = Span::from_millis(200);
 
-/// What is known of a flow's reordering, and where its timers stand.
+/// A flow's known reordering, and its timers.
 #[derive(Debug, Clone)]
 pub(crate) struct Rack {
     /// The RTT of the packet that arrived last.
@@ -41,7 +40,7 @@ pub(crate) struct Rack {
     probed: bool,
 }
 
-/// What is due when nothing has arrived for long.
+/// The action due when nothing has arrived for long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LossTimer {
     /// A tail loss probe.
@@ -135,8 +134,8 @@ impl Rack {
         !self.reordering_seen
     }
 
-    /// What is due next if nothing arrives, after `timeouts` in a row; `last_sent_at`: when the last packet left; `probes`: a tail
-    /// loss probe may be sent, if none has been.
+    /// The next action due if nothing arrives, after `timeouts` in a row; `last_sent_at`: when the last packet left; `probes`:
+    /// a tail loss probe may be sent, if none has been.
     #[inline]
     pub(crate) fn loss_timer(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! Acknowledgements name every packet received so far, as QUIC's ranges and TCP's SACK do for all practical purposes. An
 //! acknowledgement therefore carries only how many packets had arrived when it left, and one that is lost is made good by the
-//! next. A receiver-side component may hold acknowledgements back: then one tells of a part of what has arrived.
+//! next. A receiver-side component may hold acknowledgements back: then one reports a part of the arrivals.
 
 use crate::ack_schedule::{AckSchedule, Due};
 use crate::arrivals::{Arrivals, Offload, ReceivedPacket};
@@ -13,7 +13,7 @@ use cellcc_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 use std::num::NonZeroU64;
 
-/// What the component says to the sender.
+/// The component's message to the sender.
 #[derive(Debug)]
 pub(crate) enum Message {
     Feedback(Feedback),
@@ -29,7 +29,7 @@ impl Message {
     }
 }
 
-/// In this order: what is looked at with each event of the flow, what each packet touches, and the rest.
+/// In this order: fields for each event of the flow, fields for each packet, and the rest.
 #[repr(C)]
 pub(crate) struct Receiver {
     component: Option<Box<dyn ReceiverComponent>>,
@@ -81,7 +81,7 @@ impl Receiver {
         self.acknowledge_by(now, due)
     }
 
-    /// The network card's driver holds a packet, and hands over before it what it cannot join.
+    /// The network card's driver holds a packet, and hands over earlier ones that it cannot join.
     #[cold]
     fn hold(&mut self, now: Time, packet: &DataPacket) -> Option<Acknowledgement> {
         let has_room = self.offload.as_ref().is_none_or(|offload| offload.has_room(packet));
@@ -92,7 +92,7 @@ impl Receiver {
         acknowledgement
     }
 
-    /// What the driver holds arrives as one, and is acknowledged as one.
+    /// The packets held by the driver arrive as one, and are acknowledged as one.
     #[cold]
     fn hand_over(&mut self, now: Time) -> Option<Acknowledgement> {
         let held = self.offload.as_mut()?.take();
@@ -118,7 +118,7 @@ impl Receiver {
         self.schedule.on_packet(now, number, segment)
     }
 
-    /// Takes all up to a packet for received, what was lost before it, too (Savage et al. 1999 have a receiver of TCP do so).
+    /// Acknowledges all up to a packet, also lost ones before it (Savage et al. 1999 have a receiver of TCP do so).
     #[cold]
     fn claim(&mut self, claimed: u64, number: u64, ecn: Ecn) {
         (claimed..=number).for_each(|number| self.arrivals.push(number, ecn));
@@ -168,7 +168,7 @@ impl Receiver {
         component.unwrap_or(Time::NEVER).min(self.hands_over_at())
     }
 
-    /// When the driver hands over what it holds.
+    /// The time at which the driver hands over its packets.
     #[inline]
     fn hands_over_at(&self) -> Time {
         self.offload.as_ref().map_or(Time::NEVER, |offload| offload.flush_at())
@@ -191,7 +191,7 @@ impl Receiver {
         acknowledgement.or(has_feedback.then_some(feedback_alone))
     }
 
-    /// What the component sends with an acknowledgement that leaves now: its number, from one, and its size. The bytes stay here: on
+    /// The component's message on an acknowledgement that leaves now: its number, from one, and its size. The bytes stay here: on
     /// the link they would make every acknowledgement of every scheme twice as large in memory.
     #[inline]
     pub(crate) fn feedback(&mut self, now: Time) -> Option<(NonZeroU64, Bytes)> {

@@ -48,7 +48,7 @@ pub(crate) struct Late {
     pub(crate) timeout_was_spurious: bool,
 }
 
-/// The packets in flight, and what is known of their fate. In this order: what each packet touches, and the rest.
+/// The packets in flight, and their known fate. In this order: fields for each packet, and the rest.
 #[derive(Debug, Clone, Default)]
 #[repr(C)]
 pub(crate) struct Recovery {
@@ -67,7 +67,7 @@ pub(crate) struct Recovery {
     pub(crate) rack: Option<Rack>,
     /// Packets of this recovery episode that were declared lost and have not arrived after all.
     episode: Ascending<Outstanding>,
-    /// What the last time-out took for lost, oldest first, until something sent after it arrives.
+    /// Packets that the last time-out declared lost, oldest first, until something sent after it arrives.
     timed_out: Vec<u64>,
 }
 
@@ -121,12 +121,13 @@ impl Recovery {
         })
     }
 
-    /// The time-out was spurious: what it took for lost and has not arrived is in flight again. Gives that, oldest first.
+    /// The time-out was spurious: packets that it declared lost and that have not arrived are in flight again. Gives that,
+    /// oldest first.
     pub(crate) fn restore_timed_out(&mut self) -> Vec<Outstanding> {
         let numbers = std::mem::take(&mut self.timed_out);
         let restored: Vec<_> = numbers.iter().filter_map(|number| self.episode.remove(*number)).collect();
         for &outstanding in restored.iter().rev() {
-            // What arrived between them is settled.
+            // The arrivals between them are settled.
             while self.first > outstanding.packet.number + 1 {
                 self.packets.push_front(Outstanding { settled: true, ..outstanding });
                 self.first -= 1;
@@ -141,8 +142,8 @@ impl Recovery {
         self.first_sample_at.get_or_insert(now);
     }
 
-    /// Moves what is lost by now to `lost`, oldest first, and forgets what is settled. `recovering`: something lost before has not
-    /// arrived since.
+    /// Moves packets that are lost by now to `lost`, oldest first, and forgets settled ones. `recovering`: something lost
+    /// before has not arrived since.
     #[inline]
     pub(crate) fn detect_losses(
         &mut self,
@@ -211,13 +212,13 @@ impl Recovery {
         self.forget_settled();
     }
 
-    /// What the first time-out of a row took for lost: it may turn out to have been spurious.
+    /// Packets that the first time-out of a row declared lost: it may turn out to have been spurious.
     pub(crate) fn watch_timed_out(&mut self, lost: &[Outstanding]) {
         self.timed_out.clear();
         self.timed_out.extend(lost.iter().map(|outstanding| outstanding.packet.number));
     }
 
-    /// Remembers what was lost, so that a late arrival is recognised; `new_episode` forgets the episode before.
+    /// Remembers the lost packets, so that a late arrival is recognised; `new_episode` forgets the episode before.
     pub(crate) fn remember(&mut self, lost: &[Outstanding], new_episode: bool) {
         if new_episode {
             self.episode.clear();
@@ -246,8 +247,8 @@ impl Recovery {
         rtt.probe_timeout(self.max_ack_delay)
     }
 
-    /// What a probe repeats when there is nothing new: the data of the oldest packet in flight (RFC 9002, section 6.2.4), or of the
-    /// newest (RFC 8985, section 7.3).
+    /// The data of a probe without new data: those of the oldest packet in flight (RFC 9002, section 6.2.4), or of the newest
+    /// (RFC 8985, section 7.3).
     pub(crate) fn probed_segment(&self) -> Option<u64> {
         let mut in_flight = self.packets.iter().filter(|outstanding| !outstanding.settled);
         let probed = if self.rack.is_some() { in_flight.next_back() } else { in_flight.next() };

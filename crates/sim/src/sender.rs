@@ -1,4 +1,4 @@
-//! The sender: what leaves when, below the congestion control. Its limits come from [`Flow`]; loss detection from
+//! The sender: the choice and times of departures, below the congestion control. Its limits come from [`Flow`]; loss detection from
 //! [`Recovery`]; data from [`Application`].
 
 use crate::arrivals::ReceivedPacket;
@@ -39,7 +39,7 @@ pub struct Scratch {
     lost_packets: Vec<Packet>,
 }
 
-/// In this order: what each departure and each acknowledgement touches, and the rest.
+/// In this order: fields for each departure and each acknowledgement, and the rest.
 #[repr(C)]
 pub(crate) struct Sender {
     /// When sending goes on by itself: a pacing gap ends, or the application has more.
@@ -225,7 +225,7 @@ impl Sender {
         self.recovery.remember(&scratch.newly_lost, new_episode);
     }
 
-    /// The time-out was spurious (F-RTO): what has not arrived is in flight as before it.
+    /// The time-out was spurious (F-RTO): packets that have not arrived are in flight as before it.
     fn undo_timeout(&mut self, now: Time) {
         let restored = self.recovery.restore_timed_out();
         restored.iter().for_each(|outstanding| self.lost_data.on_restored(outstanding));
@@ -242,7 +242,7 @@ impl Sender {
         controller.min(recovery).min(self.resume_at)
     }
 
-    /// What the reader of the Record must know.
+    /// The note for the reader of the Record.
     pub(crate) fn note(&self) -> Option<String> {
         self.was_held_back.then(|| {
             let packets = self.most_in_flight.get() / self.packet.get();
@@ -291,8 +291,8 @@ impl Sender {
         Some(self.depart(now, segment, retransmission, &limits))
     }
 
-    /// Has an adaptive application make what is due. Without another rate to follow it takes what the limits let leave; a tenth is left
-    /// for what repeats lost data, and for larger frames.
+    /// Has an adaptive application make its due frames. Without another rate to follow it takes the rate of the limits; a tenth
+    /// is left for retransmissions, and for larger frames.
     #[cold]
     fn encode(&mut self, now: Time) {
         const SHARE: f64 = 0.9;
@@ -319,7 +319,7 @@ impl Sender {
             // The bucket holds a send quantum.
             self.pacer.on_sent(now, bytes, rate, limits.send_quantum.saturating_sub(self.packet));
         }
-        // An idle restart may have changed what the controller is to hear.
+        // An idle restart may have changed the signal of the controller.
         let signal = self.flow.limits().signal;
         let packet = self.flow.on_sent(now, bytes);
         self.recovery.on_sent(Outstanding::new(packet, segment, retransmission));
@@ -327,7 +327,7 @@ impl Sender {
         Departure { packet, retransmission }
     }
 
-    /// What a probe repeats when there is nothing else to send; without it the probe is off.
+    /// The data of a probe without anything else to send; without them the probe is off.
     fn probed_segment(&mut self) -> Option<u64> {
         let probed = self.recovery.probed_segment();
         self.probes = if probed.is_some() { self.probes } else { 0 };
@@ -363,14 +363,14 @@ impl Sender {
         self.recovery.remember(&scratch.newly_lost, new_episode);
     }
 
-    /// Puts what `newly_lost` carried among the data to be sent again, and the packets into `lost_packets`.
+    /// Puts the data of `newly_lost` among those to be sent again, and the packets into `lost_packets`.
     fn repeat_newly_lost(&mut self, scratch: &mut Scratch) {
         scratch.newly_lost.iter().for_each(|outstanding| self.lost_data.on_lost(outstanding));
         scratch.lost_packets.clear();
         scratch.lost_packets.extend(scratch.newly_lost.iter().map(|outstanding| outstanding.packet));
     }
 
-    /// What TCP does if nothing arrives, and when.
+    /// TCP's action if nothing arrives, and its time.
     #[inline]
     fn loss_timer(&self) -> Option<LossTimer> {
         let rack = self.recovery.rack.as_ref()?;

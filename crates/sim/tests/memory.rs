@@ -1,4 +1,4 @@
-//! What a run of many flows takes in memory. A program of its own: other tests would count, too.
+//! The memory of a run of many flows. A separate program: other tests would also count.
 
 #![cfg(target_os = "linux")]
 

@@ -114,7 +114,7 @@ fn an_application_limited_flow_that_turns_greedy_reaches_the_capacity_in_two_per
     let mut link = Link { capacity: Rate::from_mbit_per_sec(40.0), queue: Bytes::ZERO };
     let mut estimator = Estimator::new();
     let mut advised = Rate::from_mbit_per_sec(1.0);
-    // Ten seconds of a trickle: what is reported must not follow it down.
+    // Ten seconds of a trickle: the reports must not follow it down.
     for _ in 0..200 {
         let trickle = Rate::from_mbit_per_sec(0.4).min(advised);
         advised = estimator.estimate(&link.period(trickle)).bandwidth;
@@ -142,7 +142,7 @@ fn with_round_trips_only_an_application_limited_flow_lowers_nothing_and_promises
 
 #[test]
 fn with_round_trips_only_a_flow_that_has_what_is_reported_hears_of_more() {
-    // The queue of a link with twice the rate than before is not seen: none stands.
+    // The queue of a link with twice the earlier rate is not seen: none builds.
     let mut link = Link { capacity: Rate::from_mbit_per_sec(24.0), queue: Bytes::ZERO };
     let mut estimator = Estimator::new();
     let mut advised = estimator.estimate(&passive(75_000, 50)).bandwidth;
@@ -167,7 +167,7 @@ fn with_round_trips_only_a_flow_that_begins_doubles_until_there_is_a_queue() {
     assert!((reported(15_000) - 4.8).abs() < 1e-9, "it does not use it");
 }
 
-/// Only what was served is known.
+/// Only the service is known.
 fn served(mbit: f64) -> Observation {
     let served = Rate::from_mbit_per_sec(mbit).bytes_in(PERIOD);
     Observation { served, evidence: Evidence::Served, ..observed(0, 0) }

@@ -136,7 +136,7 @@ fn wrong_reports_are_scaled_and_an_outage_has_none() {
     assert_eq!(times, [(at(1), 24.0), (at(101), 0.0), (at(151), 24.0)]);
 }
 
-/// What is reported until `end` of reports that meet `fault` from 100 ms on: when, of which rate, and how old.
+/// The reports until `end` that meet `fault` from 100 ms on: their times, rates, and ages.
 fn reported_wrongly(fault: Option<ReportFault>, settings: NetAssist, end: u64) -> Vec<(u64, f64, u64)> {
     let settings = NetAssist { source: ReportSource::Oracle, wrong_from: at(100), ..settings };
     let reports = Reports::new(settings, Steps { struck_by: fault }, ReportedFlow::DEFAULT);

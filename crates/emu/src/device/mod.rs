@@ -58,7 +58,7 @@ impl FromStr for Backend {
 #[derive(Debug)]
 pub struct Device {
     kind: Kind,
-    /// Of the interface, in its namespace.
+    /// Index of the interface, in its namespace.
     index: u32,
     /// To the interface's namespace.
     netlink: Mutex<Netlink>,
@@ -116,8 +116,7 @@ impl Device {
     ///
     /// `buffer` should have room for 10 + 65 535 bytes; a longer packet is cut off.
     ///
-    /// # Errors
-    /// The device is gone, or somebody has set it down.
+    /// # Errors The device is gone, or has been set down.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let received = match &self.kind {
             Kind::Tun(device) => device.receive(buffer),
@@ -155,8 +154,7 @@ impl Device {
         Ok(())
     }
 
-    /// Packets lost at this device so far, in both directions: we read too slowly, or the kernel had no room for what
-    /// we wrote.
+    /// Packets lost at this device so far, in both directions: we read too slowly, or the kernel had no room for our writes.
     pub fn dropped(&self) -> u64 {
         let index = self.index;
         let near = self.with_netlink(|netlink| netlink.link(index)).map_or(0, |link| link.tx_dropped);
@@ -221,7 +219,7 @@ impl TunDevice {
     }
 }
 
-/// The file of which each opening is a device of its own.
+/// The file whose each opening is a device of its own.
 pub(crate) fn open_tun() -> Result<OwnedFd, Errno> {
     rustix::fs::open("/dev/net/tun", OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
 }

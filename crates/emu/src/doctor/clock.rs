@@ -30,7 +30,7 @@ impl Wakes {
 }
 
 fn measured() -> Wakes {
-    // Only the precision of what follows depends on it.
+    // Only the precision of later measurements depends on it.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let mut lateness_ns =
         Histogram::<u64>::new_with_max(LONGEST_NS, 3).expect("three digits are a valid precision");
@@ -44,7 +44,7 @@ fn measured() -> Wakes {
     Wakes { p50: quantile(0.5), p99: quantile(0.99), max: quantile(1.0) }
 }
 
-/// Of the monotonic clock's timers: 1 ns with high-resolution timers, otherwise the length of a tick.
+/// Resolution of the monotonic clock's timers: 1 ns with high-resolution timers, otherwise the length of a tick.
 pub(super) fn timer_resolution() -> Duration {
     let resolution = clock_getres(ClockId::Monotonic);
     Duration::new(resolution.tv_sec.unsigned_abs(), resolution.tv_nsec as u32)

@@ -40,8 +40,8 @@ struct Stored {
 
 const BLOCK: usize = 1 << 20;
 
-/// The longest packet that a device hands over, with the header before it: 65535 bytes of IP. Larger ones of the kernel
-/// are not asked for.
+/// The longest packet that a device hands over, with the header before it: 65535 bytes of IP. Larger ones are not requested
+/// from the kernel.
 pub(crate) const MAX_PACKET: usize = (1 << 16) + 64;
 
 impl Arena {

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 const WITH_PORTS: [u8; 4] = [6, 17, 33, 132];
 
 /// A hash of addresses, protocol and ports, the same for all packets of a flow. Fragments have no ports, so that the first one
-/// stays with the others. What is neither IPv4 nor IPv6 is one flow.
+/// stays with the others. Packets that are neither IPv4 nor IPv6 are one flow.
 pub(crate) fn flow_number(packet: &[u8]) -> u64 {
     let (addresses, protocol, transport) = match packet {
         [first, ..] if first >> 4 == 4 => {

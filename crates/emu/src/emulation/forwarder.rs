@@ -45,13 +45,13 @@ pub(crate) struct Forwarder {
     pub(crate) queue_reader: Option<QueueReader>,
     /// Packets due within this of each other are released together.
     pub(crate) granularity: Span,
-    /// Whether packets are handed over as one that were sent as one.
+    /// True if packets that were sent as one are handed over as one.
     pub(crate) receive_offload: bool,
     /// Becomes readable when the emulation ends.
     pub(crate) stop: Arc<OwnedFd>,
 }
 
-/// What a forwarder leaves behind when it stops.
+/// The results of a forwarder when it stops.
 pub(crate) struct ForwarderOutcome {
     pub(crate) report: DirectionReport,
     /// The result of each log.

@@ -37,7 +37,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// What the emulated path does.
+/// The emulated path.
 pub struct EmulationSpec {
     /// From the users to the outside, in the order in which packets cross.
     pub up: Vec<Stage>,
@@ -54,7 +54,7 @@ pub struct EmulationSpec {
     pub queue_counts: Option<Arc<QueueCounts>>,
 }
 
-/// 50 us: four packets of 1500 bytes at 1 Gbit/s; what Linux lets ordinary timers be late by.
+/// 50 us: four packets of 1500 bytes at 1 Gbit/s, and the slack of ordinary timers in Linux.
 pub const DEFAULT_GRANULARITY: Span = Span::from_micros(50);
 
 /// A running emulation. Dropping it stops it.
@@ -131,7 +131,7 @@ impl Emulation {
     }
 
     fn signal(&self) {
-        // Nobody reads it, so both threads find it readable.
+        // It is never read, so both threads find it readable.
         let _ = rustix::io::write(&*self.stop, &1_u64.to_ne_bytes());
     }
 }

@@ -12,7 +12,7 @@ use cellcc_units::{Rate, Span, Time};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// What becomes of a packet: it arrives, or it is dropped.
+/// The fate of a packet: it arrives, or it is dropped.
 pub(crate) type Outcome = Result<Delivery<Segment>, Dropped<Segment>>;
 
 /// The stages of one direction.
@@ -72,7 +72,7 @@ impl Pipeline {
         wakes.min().unwrap_or(Time::NEVER)
     }
 
-    /// What a user's queue in the slowest stage has counted.
+    /// The counters of a user's queue in the slowest stage.
     pub(crate) fn counters(&mut self, now: Time, user: usize) -> QueueCounters {
         self.stages.get_mut(self.slowest).map(|stage| stage.path.counters(now, user)).unwrap_or_default()
     }

@@ -1,11 +1,11 @@
-//! How well the emulator kept to its schedule: what a run must know before its results are believed.
+//! The emulator's punctuality, which a run must check before its results count.
 
 use cellcc_units::Span;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What the emulator measured of itself.
+/// The emulator's measurements of itself.
 #[derive(Debug, Clone, Serialize)]
 pub struct SelfReport {
     /// From the programs to the outside.
@@ -18,7 +18,7 @@ pub struct SelfReport {
     pub log_notes: Vec<String>,
 }
 
-/// What one direction's thread measured.
+/// The measurements of one direction's thread.
 #[derive(Debug, Clone, Serialize)]
 pub struct DirectionReport {
     /// Packets released, each of at most the MTU.
@@ -43,8 +43,8 @@ pub struct DirectionReport {
     pub cpu_share: f64,
 }
 
-/// A release later than this changes what a congestion control sees: one slot of LTE (3GPP TS 36.211, section 4.1),
-/// and the tick of the emulator most published results come from.
+/// A release later than this changes a congestion control's input: one slot of LTE (3GPP TS 36.211, section 4.1), and the tick
+/// of the emulator behind most published results.
 const LATE: Span = Span::from_millis(1);
 
 impl SelfReport {

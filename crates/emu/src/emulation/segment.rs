@@ -1,4 +1,4 @@
-//! What the links carry: one packet of at most the MTU, as a reference into a super-packet.
+//! The unit of the links: one packet of at most the MTU, as a reference into a super-packet.
 
 use super::arena::Slot;
 use cellcc_link::Packet;

@@ -1,4 +1,4 @@
-//! Super-packets: what programs and the kernel hand over at once (TSO, USO), and the packets a link would carry for it.
+//! Super-packets: the units that programs and the kernel hand over at once (TSO, USO), and the packets a link would carry for it.
 //!
 //! A device gives a `virtio_net_hdr` before each IP packet (Virtual I/O Device 1.2, section 5.1.6, the legacy form of
 //! ten bytes in native byte order). With segmentation offload the packet is longer than the MTU, and the header says
@@ -149,7 +149,7 @@ pub(crate) fn mark(headers: &mut [u8]) {
     }
 }
 
-/// What the IP header says of congestion (RFC 3168, section 5).
+/// The congestion codepoint of the IP header (RFC 3168, section 5).
 pub(crate) fn ecn(packet: &[u8]) -> Ecn {
     let [first, second, ..] = packet else { return Ecn::NotEct };
     let field = if first >> 4 == 6 { second >> 4 } else { *second };

@@ -25,8 +25,7 @@ impl<B: TcpBackend> KernelDriver<B> {
     /// The driver with the schemes of `backend`; `()` adds none. It first shows that this machine can emulate a path. Call it
     /// before the process has a second thread: an ordinary user gets a user namespace.
     ///
-    /// # Errors
-    /// What the machine does not allow, and what to do about it.
+    /// # Errors A missing right or feature of the machine, and the remedy.
     pub fn new(backend: B) -> Result<Self, EmuError> {
         Ok(Self { paths: Paths::new(NAME)?, available: Available::now(), backend })
     }

@@ -1,4 +1,4 @@
-//! The two ends of a flow: a sender that gives the kernel what its application has, a receiver that reads.
+//! The two ends of a flow: a sender that gives the kernel its application's data, a receiver that reads.
 
 use super::tcp_info::TcpInfo;
 use crate::emulation::Clock;
@@ -19,11 +19,11 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a sender keeps ready in the kernel beyond what is in flight: enough for 4 ms at 2 Gbit/s, so that a sender
-/// thread that runs late leaves no gap.
+/// A sender's reserve in the kernel beyond the data in flight: enough for 4 ms at 2 Gbit/s, so that a sender thread that runs
+/// late leaves no gap.
 const READY_BYTES: i32 = 1 << 20;
 
-/// The same for a source that pauses. It is less, because data that is ready is still sent after the pause begins.
+/// The reserve for a source that pauses. It is less, because data that is ready is still sent after the pause begins.
 const READY_BYTES_OF_PAUSING: i32 = 1 << 16;
 
 /// Bytes per call: a larger buffer would not stay in the cache.
@@ -40,7 +40,7 @@ pub(crate) struct Endpoints {
     to: SocketAddr,
 }
 
-/// What a sender measured.
+/// The measurements of a sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
     /// None where no connection came about.
@@ -204,7 +204,7 @@ fn waits(error: &io::Error) -> bool {
 /// Lets the socket buffers in a namespace grow far beyond any emulated path, so that only congestion control and the
 /// path limit a flow. Both ends of a connection begin with the usual sizes.
 pub(crate) fn let_buffers_grow() -> Result<(), EmuError> {
-    /// Twice what the kernel needs for 3 s at 1 Gbit/s: half of a buffer holds data, the other half its bookkeeping.
+    /// Twice the kernel's need for 3 s at 1 Gbit/s: half of a buffer holds data, the other half its bookkeeping.
     const MOST_BYTES: u32 = 1 << 30;
     set_sysctl("net/ipv4/tcp_rmem", &format!("4096 131072 {MOST_BYTES}"))?;
     set_sysctl("net/ipv4/tcp_wmem", &format!("4096 65536 {MOST_BYTES}"))

@@ -1,4 +1,4 @@
-//! What TCP's headers say, as far as the meter needs it.
+//! TCP's headers, as far as the meter needs them.
 
 use crate::realtime::transport;
 

@@ -1,4 +1,4 @@
-//! What the kernel calls a scheme.
+//! The kernel's names of schemes.
 
 use std::fs;
 
@@ -16,8 +16,7 @@ impl Available {
 
     /// The kernel's name of `scheme`.
     ///
-    /// # Errors
-    /// Why the kernel cannot run it, and what it can.
+    /// # Errors Why the kernel cannot run it, and the schemes that it can.
     pub(crate) fn kernel_name(&self, scheme: &str) -> Result<&str, String> {
         if let Some((name, _)) = scheme.split_once('(') {
             return Err(format!(

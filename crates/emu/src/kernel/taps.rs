@@ -6,7 +6,7 @@ use crate::tap::{SegmentView, Tap};
 use cellcc_link::Delivery;
 use cellcc_units::Time;
 
-/// What the taps saw of a flow.
+/// The taps' events of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Seen {
     /// The sender opened the connection; data begin at `data_from`.
@@ -30,7 +30,7 @@ impl DataTap {
     fn note(&self, at: Time, segment: &SegmentView<'_>, seen: impl FnOnce(u32, u32) -> Seen) {
         let Some(headers) = packet::parse(segment.headers) else { return };
         let Some(flow) = flow_of_port(headers.destination_port) else { return };
-        // The view of a whole packet has all of it as headers: the payload is what follows TCP's header.
+        // The view of a whole packet has all of it as headers: the payload follows TCP's header.
         let payload = (segment.bytes.get() as usize).saturating_sub(headers.length) as u32;
         if payload > 0 {
             let sequence = headers.sequence.wrapping_add(segment.offset);

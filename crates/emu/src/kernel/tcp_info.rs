@@ -16,9 +16,9 @@ pub(crate) struct TcpInfo {
     pub(crate) retransmitted: Bytes,
     /// How long the connection had something to send.
     pub(crate) busy: Span,
-    /// Of that, how long the receiver's window limited it.
+    /// The part of it limited by the receiver's window.
     pub(crate) receiver_limited: Span,
-    /// Of that, how long the sender's buffer limited it.
+    /// The part of it limited by the sender's buffer.
     pub(crate) buffer_limited: Span,
 }
 

@@ -18,12 +18,12 @@ pub(crate) struct Connections<'a, B> {
     pub(crate) backend: &'a B,
 }
 
-/// What the senders and the kernel measured.
+/// The measurements of the senders and the kernel.
 pub(crate) struct Outcome {
     pub(crate) sent: Vec<Sent>,
     /// The kernel's statistics of each flow.
     pub(crate) samples: Vec<Samples>,
-    /// Whether the network's reports got through to the kernel.
+    /// The success of passing the network's reports to the kernel.
     pub(crate) assistance: Result<(), RunError>,
 }
 

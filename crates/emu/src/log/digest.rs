@@ -41,7 +41,7 @@ pub struct Bin {
     pub dropped_bytes: u64,
     /// Packets dropped.
     pub dropped_packets: u64,
-    /// The sum of the delays of what left, in milliseconds.
+    /// The sum of the delays of departed packets, in milliseconds.
     pub delay_sum_ms: u64,
     /// The longest of them.
     pub delay_max_ms: u64,
@@ -203,7 +203,7 @@ impl Bin {
         self.dropped_packets as f64 / self.arrived_packets.max(1) as f64
     }
 
-    /// The mean and the longest delay of what left, in milliseconds; `None` where nothing did.
+    /// The mean and the longest delay of departed packets, in milliseconds; `None` where nothing did.
     pub fn delays_ms(&self) -> Option<[f64; 2]> {
         let count = self.departed_packets;
         (count > 0).then(|| [self.delay_sum_ms as f64 / count as f64, self.delay_max_ms as f64])

@@ -11,13 +11,13 @@ use std::sync::Arc;
 const TUN_HEADER: u64 = 4;
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// Writes the lines of one log into a buffer: events as they come, and between them what the link could carry.
+/// Writes the lines of one log into a buffer: events as they come, and between them the link's capacity.
 pub(super) struct Lines {
     pub(super) text: Vec<u8>,
     number: itoa::Buffer,
     capacity: Arc<Capacity>,
     next_milli: u64,
-    /// What was offered before `next_milli`, as Mahimahi counts.
+    /// The capacity before `next_milli`, as Mahimahi counts.
     offered: u128,
 }
 
@@ -69,7 +69,7 @@ impl Lines {
         self.text.push(b'\n');
     }
 
-    /// Writes what the link could carry, through this millisecond.
+    /// Writes the link's capacity, through this millisecond.
     pub(super) fn offered_through(&mut self, milli: u64) {
         while self.next_milli <= milli {
             // From the beginning of the millisecond to just before the next: where an event's time is cut to.

@@ -1,4 +1,4 @@
-//! Packet logs in Mahimahi's text format: what passed a link, when, and how long it had waited.
+//! Packet logs in Mahimahi's text format: packets at a link, their times, and their waits.
 //!
 //! | line | meaning |
 //! |---|---|
@@ -9,9 +9,9 @@
 //! | `16 d 2 3008` | two packets were dropped, of 3008 bytes together |
 //!
 //! Mahimahi counts 4 bytes more than IP does for each packet (the header of its TUN device), and 1504 bytes for an
-//! opportunity of 1500. People compare logs with older ones of Mahimahi, so the [`LogSink`] writes what Mahimahi
-//! would write: every packet with those 4 bytes, and every capacity by 1504/1500 larger. The opportunities of one
-//! millisecond stand in one line with their sum.
+//! opportunity of 1500. People compare logs with older ones of Mahimahi, so the [`LogSink`] writes as Mahimahi does: every
+//! packet with those 4 bytes, and every capacity by 1504/1500 larger. The opportunities of one millisecond stand in one line
+//! with their sum.
 
 mod delays;
 mod digest;
@@ -32,11 +32,11 @@ use std::path::PathBuf;
 pub struct LogSpec {
     /// The file. An existing one is replaced.
     pub path: PathBuf,
-    /// What its header says.
+    /// Its header.
     pub header: LogHeader,
 }
 
-/// What the header of a log says about the link, for people; nothing is computed from it.
+/// The header of a log about the link, for people; nothing is computed from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogHeader {
     /// The direction: `Uplink` or `Downlink`.

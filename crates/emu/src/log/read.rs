@@ -63,8 +63,7 @@ const FORMAT: &str = "a line of a Mahimahi log is `TIME # BYTES`, `TIME + BYTES`
 
 /// Reads the log of this file, plain or compressed with gzip, and gives `each` its entries in their order.
 ///
-/// # Errors
-/// Where the file cannot be read or is no log, with its line; and what `each` has against an entry.
+/// # Errors The file cannot be read or is no log, with its line; and errors of `each` on an entry.
 pub fn read(path: &Path, each: impl FnMut(Entry) -> Result<(), String>) -> Result<(), EmuError> {
     let name = path.display().to_string();
     let file = input::open(path).map_err(|error| EmuError::Input(format!("{name}: {error}")))?;

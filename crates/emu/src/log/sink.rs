@@ -118,7 +118,7 @@ impl LogSink {
         let _ = self.full.send(mem::replace(&mut self.batch, next));
     }
 
-    /// Writes what is left, with the capacity up to `end`, and waits for the disk.
+    /// Writes the rest, with the capacity up to `end`, and waits for the disk.
     ///
     /// # Errors
     /// Where something could not be written, as on a full disk: the log ends there.
@@ -146,7 +146,7 @@ fn writing(path: &std::path::Path) -> String {
     format!("write the log {}", path.display())
 }
 
-/// What the log's thread owns.
+/// The state of the log's thread.
 struct Writer {
     out: Box<dyn Write + Send>,
     lines: Lines,
@@ -166,7 +166,7 @@ impl Writer {
             self.events += batch.len() as u64;
             self.write();
             batch.clear();
-            // Nobody takes it back after the last one.
+            // The last one is not taken back.
             let _ = written.send(batch);
         }
         self

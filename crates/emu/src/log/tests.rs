@@ -89,7 +89,7 @@ fn signal_delay_by_table(packets: &[(u64, u64)]) -> Option<u64> {
 
 #[test]
 fn a_gap_in_the_log_makes_the_signal_older_millisecond_by_millisecond() {
-    // Arrivals at 0 and 100 ms, each 5 ms in the queue: what was sent at 1 ms had to wait until 105.
+    // Arrivals at 0 and 100 ms, each 5 ms in the queue: a packet sent at 1 ms had to wait until 105.
     let log = digest("# base timestamp: 0\n5 - 1504 5\n105 - 1504 5\n");
     assert_eq!(log.queueing_delay_p95_ms(), Some(5));
     assert_eq!(log.signal_delay_p95_ms(), signal_delay_by_table(&[(0, 5), (100, 5)]));

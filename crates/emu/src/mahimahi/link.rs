@@ -9,7 +9,7 @@ use crate::stage::Stage;
 use cellcc_link::{LinkConfig, Source, SpecError};
 use std::sync::Arc;
 
-/// What the options say.
+/// The options.
 #[derive(Debug, Default)]
 struct Options {
     once: bool,

@@ -16,16 +16,16 @@ use std::ffi::OsString;
 use std::path::Path;
 use words::Words;
 
-/// What a line of shells says.
+/// A parsed line of shells.
 #[derive(Debug, Clone, Default)]
 pub struct Chain {
-    /// What a packet from the command crosses, in this order: the innermost shell first.
+    /// The stages of a packet from the command, in this order: the innermost shell first.
     pub up: Vec<Stage>,
-    /// What a packet to the command crosses, in this order: the outermost shell first.
+    /// The stages of a packet to the command, in this order: the outermost shell first.
     pub down: Vec<Stage>,
     /// The command to run within, with its arguments; empty for the user's shell.
     pub command: Vec<OsString>,
-    /// What the shells put before the prompt, outermost first: `[delay 10 ms] [link] `. Mahimahi appends it to
+    /// The shells' prefixes of the prompt, outermost first: `[delay 10 ms] [link] `. Mahimahi appends it to
     /// `$MAHIMAHI_SHELL_PREFIX`.
     pub prefix: String,
     /// Notes for the user before it starts, a line each.
@@ -77,11 +77,10 @@ impl Shell {
     }
 }
 
-/// Reads a line of shells, from the name of the first one to the end of the command. `open` opens a trace by what the
-/// line says in its place; `outside` is the prefix of the shells round this line.
+/// Reads a line of shells, from the name of the first one to the end of the command. `open` opens a trace by its word on the
+/// line; `outside` is the prefix of the shells round this line.
 ///
-/// # Errors
-/// [`EmuError::Input`]: which shell, which of its words, and what it should be.
+/// # Errors [`EmuError::Input`]: the shell, the word, and its expected form.
 pub fn parse(
     line: &[OsString],
     outside: &str,

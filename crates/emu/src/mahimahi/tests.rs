@@ -29,7 +29,7 @@ fn links(stages: &[Stage]) -> Vec<&LinkConfig> {
     stages.iter().flat_map(|stage| stage.path.links()).collect()
 }
 
-/// What each stage does, in a word.
+/// The effect of each stage, in a word.
 fn words(stages: &[Stage]) -> Vec<String> {
     let rate = |link: &LinkConfig| link.capacity.mean_rate();
     let word = |link: &LinkConfig| match link {

@@ -68,7 +68,7 @@ impl<'a> Words<'a> {
             .map_err(|_| self.refused(&format!("--seed={text}: write a whole number, such as --seed=1")))
     }
 
-    /// What follows the shell's own words: the next shell, or the command. One `--` may stand before it.
+    /// The words after the shell's own: the next shell, or the command. One `--` may stand before it.
     pub(super) fn command(self) -> &'a [OsString] {
         match self.rest.split_first() {
             Some((first, rest)) if first == "--" => rest,

@@ -1,4 +1,4 @@
-//! What the drivers in real time share: the flows of a Scenario through the emulator, measured at its links.
+//! The common part of the drivers in real time: the flows of a Scenario through the emulator, measured at its links.
 //!
 //! ```text
 //!  outside:                                                                    user:
@@ -45,7 +45,7 @@ pub(crate) fn delivery(bytes: Bytes, link: &cellcc_link::Delivery<()>) -> Delive
     }
 }
 
-/// The number of the protocol inside an IP packet (8 bits; 6 is TCP, 17 UDP) and its header with what follows; `None` where it is
+/// The number of the protocol inside an IP packet (8 bits; 6 is TCP, 17 UDP) and its header with the payload; `None` where it is
 /// no IP packet, or not complete.
 pub(crate) fn transport(packet: &[u8]) -> Option<(u8, &[u8])> {
     let (protocol, ip_length) = match packet.first()? >> 4 {

@@ -21,8 +21,7 @@ impl Paths {
     /// The paths of the driver of this name. It first shows that this machine can emulate a path. Call it before the
     /// process has a second thread: an ordinary user gets a user namespace.
     ///
-    /// # Errors
-    /// What the machine does not allow, and what to do about it.
+    /// # Errors A missing right or feature of the machine, and the remedy.
     pub(crate) fn new(driver: &'static str) -> Result<Self, EmuError> {
         enter_user_namespace_if_needed()?;
         Topology::build(&TopologySpec { users: 1, servers: Servers::Apart, backend: None, mtu: MTU })?;
@@ -34,7 +33,7 @@ impl Paths {
         self.driver
     }
 
-    /// Checks a Scenario's path and fills in what it leaves to the driver.
+    /// Checks a Scenario's path and fills in the parts left to the driver.
     pub(crate) fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         self.check_endpoint(&scenario.endpoint)?;
         scenario.flows.iter().try_for_each(|flow| self.check_flow(flow))?;

@@ -19,16 +19,16 @@ pub(super) const MTU: u16 = 1500;
 /// How much longer than the path's delay the last packets may take.
 const LATECOMERS: Span = Span::from_millis(50);
 
-/// The flows of one run: their endpoints, and what measures them.
+/// The flows of one run: their endpoints, and their meters.
 pub(crate) trait Workload {
-    /// What measures a flow.
+    /// The meter of a flow.
     type Flow: Watched;
     /// The sockets of all flows.
     type Endpoints;
-    /// What the endpoints report at the end.
+    /// The endpoints' report at the end.
     type Outcome;
 
-    /// What measures each flow.
+    /// The meter of each flow.
     fn flows(&self) -> Vec<Self::Flow>;
 
     /// Opens the sockets of all flows, before the clock starts.
@@ -51,7 +51,7 @@ pub(crate) struct Running {
 pub(crate) struct Run<T: Workload> {
     /// Each flow, as measured at the links.
     pub(crate) flows: Vec<T::Flow>,
-    /// What the endpoints reported.
+    /// The endpoints' report.
     pub(crate) outcome: T::Outcome,
     /// How well the emulator kept up.
     pub(crate) report: SelfReport,

@@ -38,7 +38,7 @@ pub(crate) fn flow_of_port(port: u16) -> Option<u16> {
 
 /// Measures a flow from its events.
 pub(crate) trait Watched: Send + 'static {
-    /// What taps see of a flow.
+    /// An event of a flow at a tap.
     type Seen: Copy + Send + 'static;
 
     /// The taps at the uplink and at the downlink, each with its list.

@@ -6,12 +6,12 @@
 //! # Addresses
 //! The outermost emulator takes the first free /24 of 100.64.0.0/10, as Mahimahi does, and a /64 of unique local IPv6
 //! addresses with the same number. In both, a number from 1 to 254 stands for one address: 1 is the outside, 2 the first
-//! user, 3 the second, and so on. What is left is shared among the users, for emulators that they start.
+//! user, 3 the second, and so on. The rest is divided among the users, for emulators that they start.
 //!
-//! Such a nested emulator needs no NAT. Its outside address is that of the user in whose namespace it runs; for its own
-//! users it takes three quarters of the longest stretch that the enclosing emulator left to that user and that nobody
-//! next to it has taken. The namespaces in between forward, so the outermost side reaches every depth by its one route.
-//! Fifteen levels fit with one user each. The alias of a user's device tells the nested emulator what is its to take.
+//! Such a nested emulator needs no NAT. Its outside address is that of the user in whose namespace it runs; for its own users
+//! it takes three quarters of the longest stretch that the enclosing emulator left to that user and that no other nested one
+//! has taken. The namespaces in between forward, so the outermost side reaches every depth by its one route. Fifteen levels fit
+//! with one user each. The alias of a user's device gives the nested emulator its part.
 
 mod addresses;
 mod owner;
@@ -72,9 +72,9 @@ pub struct Topology {
 pub struct Outside {
     /// The current namespace, or one of our own.
     pub namespace: Namespace,
-    /// What leads to the users.
+    /// The device towards the users.
     pub device: Device,
-    /// What `MAHIMAHI_BASE` says.
+    /// The value of `MAHIMAHI_BASE`.
     pub address4: Ipv4Addr,
     /// Its IPv6 counterpart.
     pub address6: Ipv6Addr,
@@ -139,7 +139,7 @@ impl Topology {
     }
 }
 
-/// What all devices of a topology share.
+/// The common state of all devices of a topology.
 struct Builder {
     backend: Backend,
     mtu: u16,

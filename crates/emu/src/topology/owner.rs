@@ -50,7 +50,7 @@ impl Owner {
         })
     }
 
-    /// Whether it has surely ended.
+    /// True if it has surely ended.
     fn is_dead(&self) -> bool {
         let comparable = pid_namespace().is_ok_and(|own| own == self.pid_namespace);
         comparable && start_of(self.pid) != Some(self.start)
@@ -78,14 +78,14 @@ pub(super) fn outside_alias(owner: &Owner) -> String {
     format!("{} outside", owner.alias())
 }
 
-/// The alias of a user's device, which tells an emulator started there what it may take.
+/// The alias of a user's device, which gives an emulator started there its part.
 pub(super) fn user_alias(owner: &Owner, address: Ipv4Addr, numbers: Range) -> String {
     let Range { first, end } = numbers;
     format!("{} address={address} free={first}..{end}", owner.alias())
 }
 
 impl Enclosing {
-    /// Of the emulator whose user's namespace this is.
+    /// The emulator whose user's namespace this is.
     pub(super) fn find(links: &[Link]) -> Option<Self> {
         links.iter().find_map(|link| Self::of(link.alias.as_deref()?))
     }
@@ -108,7 +108,7 @@ pub(crate) fn leftovers(links: &[Link]) -> Vec<Link> {
     links.iter().filter(is_left).cloned().collect()
 }
 
-/// What runs here though the emulator that started it has ended: its name and number.
+/// Processes here whose emulator has ended: their names and numbers.
 pub(crate) fn orphans() -> Vec<String> {
     let is_left = |process: &Process| {
         let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();

@@ -13,8 +13,8 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
-/// More than this share of a flow's packets lost in the receiver's socket shows in what its sender does: a tenth of the
-/// random loss that published comparisons begin with (1 %).
+/// More than this share of a flow's packets lost in the receiver's socket changes its sender's behaviour: a tenth of the
+/// smallest random loss of published comparisons (1 %).
 const LOST_IN_SOCKET: f64 = 0.001;
 
 /// Runs Scenarios in real time: the flows of a backend through the emulator.
@@ -28,8 +28,7 @@ impl<P: UdpBackend> UdpDriver<P> {
     /// The driver `name` with the flows of `backend`. It first shows that this machine can emulate a path. Call it
     /// before the process has a second thread: an ordinary user gets a user namespace.
     ///
-    /// # Errors
-    /// What the machine does not allow, and what to do about it.
+    /// # Errors A missing right or feature of the machine, and the remedy.
     pub fn new(name: &'static str, backend: P) -> Result<Self, EmuError> {
         Ok(Self { paths: Paths::new(name)?, backend })
     }
@@ -112,8 +111,8 @@ impl<P: UdpBackend> Workload for Flows<'_, P> {
     }
 }
 
-/// The receive buffer of a socket: at 2 Gbit/s the receiver's thread may be 15 ms late. The kernel counts the memory
-/// of whole packets, about half of which is data.
+/// The receive buffer of a socket: at 2 Gbit/s the receiver's thread may be 15 ms late. The kernel counts the memory of whole
+/// packets; about half of it is data.
 const SOCKET_BYTES: i32 = 1 << 23;
 
 /// The sockets of flow `index`, each in the network namespace of its side, whatever thread uses them.

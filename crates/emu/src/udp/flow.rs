@@ -20,7 +20,7 @@ pub(super) enum Seen {
 #[derive(Debug)]
 pub(super) struct UdpFlow {
     meter: FlowMeter,
-    /// From when to when it is active; what crosses the link before and after is no part of its throughput.
+    /// The times at which it is active; packets at the link before and after are no part of its throughput.
     active: (Time, Time),
     arrived_packets: u64,
 }
@@ -138,7 +138,7 @@ mod tests {
         packet
     }
 
-    /// What the meter has of packets of 1500 bytes that come to the link at these times, 10 ms before they leave it.
+    /// The meter's results for packets of 1500 bytes that come to the link at these times, 10 ms before they leave it.
     fn measured(packet: &[u8], millis: &[u64]) -> UdpFlow {
         let watch = Watch::start(vec![flow()]).unwrap();
         let (_, mut down) = watch.taps();
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_crosses_the_link_while_the_flow_is_active_counts() {
-        // A handshake, two packets within, one that leaves too late, and what is sent after the end.
+        // A handshake, two packets within, one that leaves too late, and packets sent after the end.
         let flow = measured(&packet(UDP, FIRST_PORT), &[900, 1000, 1990, 1995, 2001]);
         let metrics = flow.meter().metrics(Bytes::ZERO, Span::ZERO);
         assert_eq!((flow.meter().delivered(), metrics.sent_packets), (Bytes::new(3000), 3));

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A [`UdpBackend`](cellcc_experiment::UdpBackend) sends and receives. The taps see the ports and sizes of packets,
-//! which give throughput, queueing delay and losses. The backend's endpoints report what encryption hides.
+//! which give throughput, queueing delay and losses. The backend's endpoints report the parts that encryption hides.
 
 mod driver;
 mod flow;

@@ -234,7 +234,7 @@ fn what_a_killed_emulator_left_is_removed_by_the_next() {
         let mut said = BufReader::new(emulator.stdout.take().unwrap()).lines();
         said.find(|line| line.as_ref().unwrap().ends_with("built")).expect("it builds").unwrap();
         assert!(output_in(&outside, "ip link").contains("cellcc-0"));
-        // The kernel removes what a killed process held, at the latest with its namespaces. This device stands for
+        // The kernel removes the resources of a killed process, at the latest with its namespaces. This device stands for
         // one that survives even that, because its descriptor was passed on.
         output_in(&outside, "ip link add cellcc-7 type veth peer name other");
         let links = output_in(&outside, "ip link show cellcc-0");

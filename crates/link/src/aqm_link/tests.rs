@@ -71,7 +71,7 @@ fn numbers(packets: impl IntoIterator<Item = Numbered>) -> Vec<u64> {
     packets.into_iter().map(|packet| packet.number).collect()
 }
 
-/// What comes out where `count` full packets come at once, at 5 ms.
+/// The departures of `count` full packets that come at once, at 5 ms.
 fn burst(capacity: Capacity, queue: &str, count: u64) -> (Vec<u64>, Vec<u64>) {
     let mut link = Link::new(config(capacity, queue), 1);
     let mut outcome = Outcome::default();
@@ -155,14 +155,14 @@ fn pie_holds_a_sender_that_does_not_listen_near_the_target() {
 
 #[test]
 fn ecn_turns_drops_into_marks_where_the_packet_can_carry_them() {
-    // Under an overload that does not yield, PIE's probability is soon above what it marks at.
+    // Under an overload that does not yield, PIE's probability is soon above its limit for marks.
     for (queue, least) in [("codel(ecn)", 20), ("pie(ecn)", 1)] {
         let (_, marked, ..) = overload(queue, Ecn::Ect0);
         assert!(marked >= least, "{queue}: {marked}");
         let (_, marked, dropped, _) = overload(queue, Ecn::NotEct);
         assert!(marked == 0 && dropped > 20, "{queue}: {marked}, {dropped}");
     }
-    // CoDel never drops what it can mark.
+    // CoDel never drops packets that it can mark.
     assert_eq!(overload("codel(ecn)", Ecn::Ect0).2, 0);
 }
 
@@ -268,7 +268,7 @@ proptest! {
             now += Span::from_micros(gap);
             let packet = Numbered { size, ..full(number) };
             prop_assert_eq!(fast.enqueue(now, packet), general.enqueue(now, packet));
-            // Asking for counters makes the queue count: it must be right when nobody has, too.
+            // Reading counters makes the queue count: they must also be right without earlier reads.
             if number % asked_every == 0 {
                 prop_assert_eq!(fast.backlog(now), general.backlog(now));
                 prop_assert_eq!(fast.counters(now), general.counters(now));
@@ -347,7 +347,7 @@ impl Packet for Ack {
     }
 }
 
-/// What arrives of acknowledgements that all come at 5 ms, `(flow, upto, pure)`, and how many the queue dropped.
+/// The arrivals of acknowledgements that all come at 5 ms, `(flow, upto, pure)`, and the queue's number of drops.
 fn filtered(queue: &str, acks: &[(u32, u64, bool)]) -> (Vec<(u32, u64)>, usize) {
     let mut link = Link::new(config(twelve_megabit(), queue), 1);
     for &(flow, upto, pure) in acks {

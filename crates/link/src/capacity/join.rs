@@ -17,7 +17,7 @@ pub enum Piece {
     Link(CapacitySpec),
 }
 
-/// Reads `PIECE;PIECE;...`, what stands between the parentheses.
+/// Reads `PIECE;PIECE;...`, the text between the parentheses.
 pub(crate) fn parse(text: &str) -> Result<Vec<Piece>, SpecError> {
     text.split(';').map(|piece| parse_piece(piece.trim())).collect()
 }
@@ -41,7 +41,7 @@ fn parse_piece(text: &str) -> Result<Piece, SpecError> {
     }
 }
 
-/// Writes what [`parse`] reads.
+/// Writes the form that [`parse`] reads.
 pub(crate) fn format(pieces: &[Piece], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (index, piece) in pieces.iter().enumerate() {
         let separator = if index > 0 { ";" } else { "" };

@@ -1,4 +1,4 @@
-//! What a link can carry over time: a rate that changes in steps, or Mahimahi's delivery opportunities.
+//! A link's capacity over time: a rate that changes in steps, or Mahimahi's delivery opportunities.
 
 pub(crate) mod join;
 pub(crate) mod opportunities;
@@ -13,11 +13,11 @@ use crate::capacity::steps::Steps;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use thiserror::Error;
 
-/// What a link can carry over time. Immutable: links, cells and reports share one behind an `Arc`.
+/// A link's capacity over time. Immutable: links, cells and reports share one behind an `Arc`.
 ///
-/// Amounts are exact: `bytes_between(a, b) + bytes_between(b, c)` is always `bytes_between(a, c)`, and the
-/// interval is open at its beginning and closed at its end, because an opportunity serves what was there
-/// before it (a packet that arrives in the very nanosecond of an opportunity waits for the next one).
+/// Amounts are exact: `bytes_between(a, b) + bytes_between(b, c)` is always `bytes_between(a, c)`, and the interval is open at
+/// its beginning and closed at its end, because an opportunity serves the packets that were there before it (a packet that
+/// arrives in the very nanosecond of an opportunity waits for the next one).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capacity {
     pub(crate) shape: Shape,
@@ -65,7 +65,7 @@ pub enum CapacityError {
         offset: Span,
         /// How long it is.
         duration: Span,
-        /// Length of what was to be cut.
+        /// Length of the cut capacity.
         period: Span,
     },
     /// A cut of something that has no end.
@@ -78,10 +78,10 @@ impl Capacity {
     pub const MAX_RATE: Rate = Rate::from_bytes_per_sec(1_250_000_000_000);
     /// The longest period: a year.
     pub const MAX_PERIOD: Span = Span::from_secs(366 * 24 * 3600);
-    /// What one Mahimahi opportunity carries. (Mahimahi's own count is 1504: 1500 and 4 bytes of TUN header.)
+    /// The bytes of one Mahimahi opportunity. (Mahimahi's own count is 1504: 1500 and 4 bytes of TUN header.)
     pub const OPPORTUNITY: Bytes = Bytes::new(1500);
 
-    /// The same rate for ever. Rate zero is a link that is down.
+    /// A constant rate for ever. Rate zero is a link that is down.
     ///
     /// # Errors
     /// [`CapacityError::TooFast`].
@@ -110,9 +110,9 @@ impl Capacity {
         Steps::new(&steps, false).map(|steps| Self { shape: Shape::Steps(steps) })
     }
 
-    /// Delivery opportunities in Mahimahi's sense: at each of these milliseconds 1500 bytes may leave; what is
-    /// not used at once is lost. The last one is the period, as in mahimahi's `link_queue.cc`: the whole list
-    /// begins anew there, so that an opportunity at 0 comes together with the last.
+    /// Delivery opportunities in Mahimahi's sense: at each of these milliseconds 1500 bytes may leave; an unused opportunity is
+    /// lost. The last one is the period, as in mahimahi's `link_queue.cc`: the whole list restarts there, so that an
+    /// opportunity at 0 comes together with the last.
     ///
     /// # Errors
     /// Where the list is empty or out of order, ends at 0, or is longer than a year.
@@ -139,7 +139,7 @@ impl Capacity {
         Ok(Self { shape })
     }
 
-    /// The same, beginning `offset` later: what was carried at `offset` is carried at time zero. A capacity without a period
+    /// Shifts the beginning by `offset`: the capacity at `offset` is then at time zero. A capacity without a period
     /// stays as it is.
     pub fn beginning_at(&self, offset: Span) -> Self {
         let Some(period) = self.period() else { return self.clone() };
@@ -154,7 +154,7 @@ impl Capacity {
         Self { shape }
     }
 
-    /// The same for one period, and nothing after it: Mahimahi's `--once`. A capacity without a period stays as it
+    /// Keeps one period, and nothing after it: Mahimahi's `--once`. A capacity without a period stays as it
     /// is. (Opportunities come again after [`Capacity::MAX_PERIOD`].)
     ///
     /// # Errors
@@ -175,8 +175,8 @@ impl Capacity {
         Ok(Self { shape })
     }
 
-    /// The bytes that can leave after `from` and not later than `to`. Additive, and never less than what a
-    /// [`crate::ServiceClock`] delivers in that time.
+    /// The bytes that can leave after `from` and not later than `to`. Additive, and never less than the delivery of a
+    /// [`crate::ServiceClock`] in that time.
     pub fn bytes_between(&self, from: Time, to: Time) -> Bytes {
         if to <= from {
             return Bytes::ZERO;
@@ -185,7 +185,7 @@ impl Capacity {
         Bytes::new(u64::try_from(bytes_until(to) - bytes_until(from)).unwrap_or(u64::MAX))
     }
 
-    /// Exactly what is carried from time zero until `time`, in nanobytes.
+    /// The exact delivery from time zero until `time`, in nanobytes.
     fn nanobytes_until(&self, time: Time) -> u128 {
         match &self.shape {
             Shape::Steps(steps) => steps.carried_until(time.as_nanos()),
@@ -255,7 +255,7 @@ impl Capacity {
 pub(crate) const NANOS_PER_SEC: u128 = 1_000_000_000;
 
 impl Capacity {
-    /// Feeds `sink` the canonical form: what a content hash is made of.
+    /// Feeds `sink` the canonical form, the input of a content hash.
     pub(crate) fn canonical(&self, mut sink: impl FnMut(&[u8])) {
         match &self.shape {
             Shape::Steps(steps) => {

@@ -7,7 +7,7 @@ use crate::capacity::{Capacity, CapacityError};
 pub(crate) struct Opportunities {
     /// In order of time, one entry for each time with opportunities; at least one, the last at `period` or before it.
     pub(crate) list: Vec<Opportunity>,
-    /// Nanoseconds after which the list begins anew.
+    /// Nanoseconds after which the list restarts.
     pub(crate) period: u64,
 }
 
@@ -83,7 +83,7 @@ impl Opportunities {
         Ok(Self { list, period: duration })
     }
 
-    /// The same list, beginning `offset` later, which is less than the period.
+    /// Shifts the beginning by `offset`, which is less than the period.
     pub(crate) fn beginning_at(&self, offset: u64) -> Self {
         let first = self.list.partition_point(|entry| entry.at <= offset);
         let (before, total) = (self.through_before(first), self.total());
@@ -112,7 +112,7 @@ impl Opportunities {
         u128::from(time / self.period) * u128::from(self.total()) + u128::from(self.through_before(passed))
     }
 
-    /// The slot in which the `carried`th byte leaves, and what is left of the slot then; `None` beyond all time.
+    /// The slot in which the `carried`th byte leaves, and the rest of the slot then; `None` beyond all time.
     pub(crate) fn time_of(&self, carried: u128) -> Option<Slot> {
         let total = u128::from(self.total());
         let periods = carried.saturating_sub(1) / total;
@@ -143,7 +143,7 @@ impl Opportunities {
         }
     }
 
-    /// A slot of which nothing is used yet.
+    /// A wholly unused slot.
     #[inline]
     fn slot(&self, index: usize, base: u64) -> Option<Slot> {
         let entry = self.list[index];

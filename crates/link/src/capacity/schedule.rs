@@ -163,7 +163,7 @@ pub fn parse<V: FromStr>(text: &str, expected: &'static str) -> Result<Vec<(Span
         .collect()
 }
 
-/// Writes what [`parse`] reads.
+/// Writes the form that [`parse`] reads.
 pub fn format<V: Display>(steps: &[(Span, V)]) -> String {
     let mut text = String::new();
     for (index, (span, value)) in steps.iter().enumerate() {

@@ -26,7 +26,7 @@ struct StepsPosition {
     at: u64,
     surplus: u64,
     step: StepIndex,
-    /// Of the segment at `step`, so that the usual packet reads nothing else.
+    /// Rate of the segment at `step`, so that the usual packet reads nothing else.
     rate: u64,
     end: u64,
 }

@@ -13,17 +13,19 @@ use std::str::FromStr;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The text form of what a link can carry:
+/// The text form of a link's capacity:
 ///
 /// | text | meaning |
 /// |---|---|
 /// | `rate=100Mbit/s` | that rate always |
-/// | `step=300Mbit/s@10s,600Mbit/s@20s` | each rate and how long it lasts, from the beginning of the run: 300 Mbit/s for 10 s, then 600; the last one stays (its length may be left out) |
+/// | `step=300Mbit/s@10s,600Mbit/s@20s` | each rate and how long it lasts, from the beginning of the run: 300 Mbit/s for 10 s,
+/// then 600; the last one stays (its length may be left out) |
 /// | `traces/drive.mahi`, `./drive` | a trace file: anything with a `/` or a `.` in it |
 /// | `lte-drive` | a named link: anything else |
 /// | `drive.mahi,offset=10s,duration=60s` | a part of a trace or a named link, which repeats; either may be left out |
 /// | `lumos5g.csv,run=3` | one run of a CSV file with several; without it, all of them one after the other |
-/// | `join(drive.mbps,duration=5s;gap=100ms;lte-drive)` | pieces one after the other: traces, named links, `step=` with every length, and gaps without capacity; the whole repeats |
+/// | `join(drive.mbps,duration=5s;gap=100ms;lte-drive)` | pieces one after the other: traces, named links, `step=` with every
+/// length, and gaps without capacity; the whole repeats |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CapacitySpec {
     /// One rate.
@@ -48,25 +50,25 @@ pub enum CapacitySpec {
     Join(Vec<Piece>),
 }
 
-/// A part of a trace, and what is added to it.
+/// A part of a trace, with its texture.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cut {
-    /// Of a file with several runs, the one with this number; all of them where there is none.
+    /// The number of the run in a file with several; all of them if `None`.
     pub run: Option<u64>,
     /// Where it begins.
     pub offset: Span,
     /// How long it is; to the end of the trace where there is none.
     pub duration: Option<Span>,
-    /// What is added within its seconds.
+    /// The texture within its seconds.
     pub texture: Texture,
 }
 
-/// A capacity with what a Record says about it.
+/// A capacity with its description for a Record.
 #[derive(Debug, Clone)]
 pub struct Source {
     /// The trace's name, or the text of the spec.
     pub name: String,
-    /// What the link can carry.
+    /// The link's capacity.
     pub capacity: Arc<Capacity>,
     /// SHA-256 of its canonical form, after the cut.
     pub hash: String,
@@ -117,8 +119,7 @@ pub(crate) const EXPECTED: &str = "a link's capacity: a trace file, the name of 
 impl CapacitySpec {
     /// Reads the trace, or asks `named` for the link of that name.
     ///
-    /// # Errors
-    /// Where the trace cannot be read, the name is not known, or what results carries nothing.
+    /// # Errors The trace cannot be read, the name is not known, or the result carries nothing.
     pub fn open(&self, named: impl Fn(&str) -> Option<Arc<Capacity>>) -> Result<Source, SpecError> {
         self.open_with(&named)
     }

@@ -1,11 +1,11 @@
-//! What a trace is like: rates, outages, and bursts.
+//! Statistics of a trace: rates, outages, and bursts.
 
 use crate::capacity::opportunities::Opportunities;
 use crate::capacity::steps::Steps;
 use crate::capacity::{Capacity, Shape};
 use cellcc_units::{Span, Time};
 
-/// What a link can carry, in numbers. Percentiles are by nearest rank.
+/// A link's capacity in numbers. Percentiles are by nearest rank.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct CapacityStats {
     /// Length of one period.

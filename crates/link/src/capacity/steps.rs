@@ -12,7 +12,7 @@ pub(crate) struct Steps {
     pub(crate) length: u64,
     /// Nanobytes in `length`.
     total: u128,
-    /// Begins anew after `length`; otherwise the last rate stays.
+    /// Restarts after `length`; otherwise the last rate stays.
     pub(crate) repeats: bool,
 }
 
@@ -72,7 +72,7 @@ impl Steps {
         Self::new(&self.steps_within(offset, offset + duration).collect::<Vec<_>>(), true)
     }
 
-    /// The same steps, beginning `offset` later.
+    /// Shifts the beginning by `offset`.
     pub(crate) fn beginning_at(&self, offset: u64) -> Result<Self, CapacityError> {
         let steps = self.steps_within(offset, self.length).chain(self.steps_within(0, offset));
         Self::new(&steps.collect::<Vec<_>>(), true)
@@ -101,7 +101,7 @@ impl Steps {
         periods * self.total + segment.before + within
     }
 
-    /// The first nanosecond by which `carried` nanobytes have been carried; `u64::MAX` for never.
+    /// The first nanosecond at which `carried` nanobytes have been carried; `u64::MAX` for never.
     pub(crate) fn time_of(&self, carried: u128) -> u64 {
         let (periods, rest) = match self.repeats {
             // A full period ends in the period that it fills, not at the beginning of the next.

@@ -215,7 +215,7 @@ fn waking_late_by_a_span_misses_no_later_arrival_of_that_span() {
     assert_eq!(cell.last_arrival_within(Span::from_micros(2_500)), Time::ZERO + Span::from_millis(13));
 }
 
-/// What a user is served while its queue is busy, in Mbit/s, when each user of a 20-Mbit/s channel sends at this rate.
+/// A user's service rate while its queue is busy, in Mbit/s, when each user of a 20-Mbit/s channel sends at this rate.
 fn rate_while_busy(users: usize, sent_mbit: f64) -> f64 {
     let mut cell = Cell::new(vec![constant(20.0); users], Scheduler::RoundRobin, 1);
     let gap = Rate::from_mbit_per_sec(sent_mbit).time_for(Bytes::new(1500));
@@ -236,7 +236,8 @@ fn a_user_that_asks_for_little_is_seen_to_be_served_at_what_it_could_have() {
     }
     for sent in [0.5, 2.0, 6.0, 9.0] {
         let rate = rate_while_busy(2, sent);
-        // Between what each has while both are busy, less the slots that the other fills only in part, and what one has alone.
+        // Between each one's rate while both are busy, minus the slots that the other fills only in part, and the rate of one
+        // alone.
         assert!((10.0 * 0.9..20.4).contains(&rate), "two at {sent}: {rate}");
     }
 }

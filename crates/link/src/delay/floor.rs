@@ -3,22 +3,23 @@
 //! A sender that knew every millisecond of a link in advance would never queue. None knows what happens within the next round trip:
 //! whatever comes back is as old as that. So this sender is allowed more than any real one has, but not that:
 //!
-//! 1. It knows in advance what the link will carry in every interval of an RTT, to the end.
+//! 1. It knows in advance the link's capacity in every interval of an RTT, to the end.
 //! 2. It decides for each interval how much it sends in it, and sends that evenly: the link's pauses and bursts within the interval
 //!    are not known.
 //! 3. It decides so that the mean queueing delay is the smallest at which it uses a given share of the link.
 //!
-//! What is left of the delay then is the link's: capacity that comes in a burst is used only where something waits for it.
+//! The remaining delay is the link's: capacity that comes in a burst is used only where something waits for it.
 //!
-//! A sender whose rate follows a pattern within the interval (one that knew the period and phase of a scheduler, say) could do better.
+//! A sender whose rate follows a pattern within the interval (one that knew the period and phase of a scheduler, say) could do
+//! better.
 //!
-//! Method: with `q_k` the queue after millisecond `k`, `a` what arrives and `s` what the link carries in it, `q_k = max(q_{k-1} + a - s_k,
-//! 0)`, and the sum of the queue over time is the sum of all delays (Little's law). Smallest `sum of q - price x sum of a` is a convex
-//! problem: solved backwards over the intervals, with the value of what is left in the queue as a function on a grid. The
-//! price is what a byte more is worth, in seconds of delay; a larger price uses more of the link. Since the problem is convex, the solution
-//! for each price is a bound for every use: a byte more costs at least that price. A coarse grid makes the bound
-//! larger: with twice the points and six more steps of the search it is up to 1.5 % lower on four LTE recordings. Arrivals are a fluid, so that packets wait a little
-//! longer.
+//! Method: with `q_k` the queue after millisecond `k`, `a` the arrivals and `s` the link's capacity in it, `q_k = max(q_{k-1} +
+//! a - s_k, 0)`, and the sum of the queue over time is the sum of all delays (Little's law). Smallest `sum of q - price x sum
+//! of a` is a convex problem: solved backwards over the intervals, with the value of the remaining queue as a function on a
+//! grid. The price is the delay in seconds that one more byte is worth; a larger price uses more of the link. Since the problem
+//! is convex, the solution for each price is a bound for every use: a byte more costs at least that price. A coarse grid makes
+//! the bound larger: with twice the points and six more steps of the search it is up to 1.5 % lower on four LTE recordings.
+//! Arrivals are a fluid, so that packets wait a little longer.
 
 mod interval;
 
@@ -28,7 +29,7 @@ use interval::{Grid, Interval, pass};
 
 /// The grain of the calculation: that of Mahimahi's traces.
 const STEP: Span = Span::from_millis(1);
-/// Upper end of the grid: what the link carries in its best consecutive intervals, this many of them.
+/// Upper end of the grid: the link's capacity in its best consecutive intervals, this many of them.
 const GRID_INTERVALS: usize = 8;
 /// Prices in seconds: from one at which little is sent to one at which nearly all is, evenly in each decade.
 const LOWEST_PRICE: f64 = 1e-3;
@@ -38,15 +39,15 @@ const PRICES_IN_A_DECADE: usize = 8;
 /// A sender's use of a link and the least delay that it costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FloorPoint {
-    /// What was carried of what the link could carry.
+    /// The used part of the link's capacity.
     pub utilisation: Ratio,
     /// The mean queueing delay of a byte: no sender is below it.
     pub mean: Span,
-    /// 95 % of the bytes wait no longer. Of this sender, whose mean is the smallest: another could have a smaller one.
+    /// 95 % of the bytes wait no longer. The percentile of the sender whose mean is the smallest: another could have a smaller one.
     pub p95: Span,
 }
 
-/// What a link does to the delay of any sender that cannot see into the next interval.
+/// The lower bound of a link on the delay of any sender that cannot see into the next interval.
 #[derive(Debug, Clone)]
 pub struct DelayFloor {
     /// Bytes that the link carries in each step, interval by interval.
@@ -65,8 +66,8 @@ struct Solution {
 }
 
 impl DelayFloor {
-    /// Of a link from its beginning, for `duration`; `interval` is the sender's RTT, of at least a millisecond. `None` where there is no
-    /// whole interval, or where nothing is carried.
+    /// The bound of a link from its beginning, for `duration`; `interval` is the sender's RTT, of at least a millisecond.
+    /// `None` where there is no whole interval, or where nothing is carried.
     pub fn new(capacity: &Capacity, duration: Span, interval: Span) -> Option<Self> {
         let steps = usize::try_from(interval.as_nanos() / STEP.as_nanos()).ok()?.max(1);
         let count = usize::try_from(duration.as_nanos() / (STEP.as_nanos() * steps as u64)).ok()?;
@@ -92,12 +93,12 @@ impl DelayFloor {
         Some(floor)
     }
 
-    /// The least delay at which a sender uses this share of the link. Above what the highest price uses (0.99 to 1), that of the highest
-    /// price.
+    /// The least delay at which a sender uses this share of the link. Above the utilisation at the highest price (0.99 to 1),
+    /// the bound at that price.
     pub fn at(&self, utilisation: Ratio) -> FloorPoint {
         let last = self.solutions[self.solutions.len() - 1].point;
         let wanted = utilisation.get().clamp(0.0, last.utilisation.get());
-        // Delays of all bytes together, as a share of what the link carries.
+        // Delays of all bytes together, relative to the link's capacity.
         let bound = self.solutions.iter().map(|Solution { price, point }| {
             let used = point.utilisation.get();
             used * point.mean.as_secs_f64() + price.as_secs_f64() * (wanted - used)
@@ -108,8 +109,8 @@ impl DelayFloor {
         FloorPoint { utilisation: Ratio::new(wanted), mean, p95: first.map_or(last.p95, |one| one.point.p95) }
     }
 
-    /// How long a lone packet waits until the link next carries something, mean and 95th percentile, where packets come in each interval
-    /// in proportion to what the link carries in it. With `access` it finds the phone silent, and first waits up to the cycle of
+    /// The wait of a single packet for the link's next service, mean and 95th percentile, where packets come in each interval
+    /// in proportion to the link's capacity in it. With `access` it finds the phone silent, and first waits up to the cycle of
     /// requests, and for the wake-up.
     pub fn alone(&self, access: Option<&Access>) -> (Span, Span) {
         let steps_in = |span: Span| (span.as_nanos() / STEP.as_nanos()) as usize;
@@ -125,7 +126,7 @@ impl DelayFloor {
                 let after = until_next.last().map_or(1.0, |after| after + 1.0);
                 until_next.push(if carried > 0.0 { 0.0 } else { after });
                 for asks in wake..wake + cycle {
-                    // What lies beyond the end is not known.
+                    // The capacity beyond the end is not known.
                     let begin = until_next.len().saturating_sub(1 + asks);
                     waits.push((asks as f64 + until_next[begin], weight));
                 }
@@ -140,10 +141,10 @@ impl DelayFloor {
         Solution { price: Span::from_secs(1).mul_f64(price), point }
     }
 
-    /// What is sent in each interval at this price, in bytes.
+    /// The amount sent in each interval at this price, in bytes.
     fn schedule(&self, price: f64) -> Vec<f64> {
         let price = price / STEP.as_secs_f64();
-        // What is still queued at the end was never carried: it is worth its price.
+        // Bytes queued at the end were never carried: they are worth their price.
         let mut values = vec![self.grid.queues().map(|queue| price * queue).collect::<Vec<f64>>()];
         for steps in self.intervals.iter().rev() {
             let interval = Interval { steps, after: &values[values.len() - 1], price, grid: self.grid };
@@ -205,7 +206,7 @@ impl DelayFloor {
     }
 }
 
-/// Of times in steps with weights.
+/// The mean of times in steps with weights.
 fn mean(waits: &[(f64, f64)]) -> Span {
     let weight: f64 = waits.iter().map(|(_, weight)| weight).sum();
     let sum: f64 = waits.iter().map(|(time, weight)| time * weight).sum();
@@ -259,8 +260,9 @@ mod tests {
         }
     }
 
-    /// The link carries 40 Mbit/s in the last 10 ms of each 40. A share `u` of it, sent evenly, has 30 ms of arrivals in the queue when it
-    /// begins, is through with them `t = 30 u / (4 - u)` ms later, and waits for `(450 + 15 t) / 40` ms in the mean.
+    /// The link carries 40 Mbit/s in the last 10 ms of each 40. A share `u` of it, sent evenly, has 30 ms of arrivals in the
+    /// queue when it begins, is through with them `t = 30 u / (4 - u)` ms later, and waits for `(450 + 15 t) / 40` ms on
+    /// average.
     #[test]
     fn a_link_that_pauses_within_the_round_trip_makes_everybody_wait() {
         let floor = floor(&steps(&[(30, 0.0), (10, 40.0)]));

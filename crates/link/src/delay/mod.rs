@@ -15,7 +15,7 @@ use std::str::FromStr;
 pub struct Delay(pub(crate) Schedule<Span>);
 
 impl Delay {
-    /// The same delay always.
+    /// A constant delay.
     pub fn constant(delay: Span) -> Self {
         Self(Schedule::constant(delay))
     }
@@ -25,7 +25,7 @@ impl Delay {
         Schedule::new(steps).map(Self)
     }
 
-    /// `constant`, and what the text `extra` adds to it over time; nothing where that is empty.
+    /// `constant`, plus the addition of the text `extra` over time, which may be empty.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -42,7 +42,7 @@ impl Delay {
         schedule::open(text)
     }
 
-    /// Replaces a file's name by the file's content, so that a Record holds what it was made of.
+    /// Replaces a file's name by the file's content, so that a Record is complete.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -53,12 +53,12 @@ impl Delay {
         Ok(())
     }
 
-    /// The same delay over time, longer by `more` throughout.
+    /// Lengthens the delay by `more` throughout.
     pub fn plus(&self, more: Span) -> Self {
         Self(self.0.map(|delay| delay + more))
     }
 
-    /// The delay of what leaves the queue at `time`.
+    /// The delay of a packet that leaves the queue at `time`.
     pub fn at(&self, time: Time) -> Span {
         self.0.start().value_at(&self.0, time)
     }

@@ -41,7 +41,7 @@ fn offer(link: &mut Link<Numbered>, now: Time, packets: u64) -> Vec<Result<(), D
     (0..packets).map(|i| link.enqueue(now, Numbered(i, 1500)).map_err(|dropped| dropped.reason)).collect()
 }
 
-/// All that is to arrive. A link with a grain moves packets on from one program to the next as well; others wake for arrivals only.
+/// All that is to arrive. A link with a grain also moves packets on from one program to the next; others wake for arrivals only.
 fn drain(link: &mut Link<Numbered>) -> Vec<Delivery<Numbered>> {
     let mut deliveries = Vec::new();
     loop {

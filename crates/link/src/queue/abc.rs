@@ -1,14 +1,14 @@
-//! ABC's router: tells senders to accelerate or to brake, so that what arrives an RTT later is what the link will carry.
+//! ABC's router: tells senders to accelerate or to brake, so that the arrivals an RTT later match the link's rate.
 //!
 //! A packet that leaves as it came (ECT) means "accelerate": send two for it. One that leaves marked (CE) means "brake": send none.
-//! So a share of one half keeps the rate. From the link's rate, the rate of what leaves, and the wait follows the share that
-//! is to accelerate, and a token bucket gives just that share.
+//! So a share of one half keeps the rate. The share that is to accelerate follows from the link's rate, the departure rate, and
+//! the wait, and a token bucket gives just that share.
 //!
 //! Source: Goyal et al., NSDI 2020, equations 1 and 2 and Algorithm 1; the authors' `cellular_packet_queue.cc` for the window
 //! of both rates, the bucket's size and the default of the wait that is allowed.
 //!
 //! The authors' code has the rate of departures where equation 1 has the link's, and adds 0.49 tokens for each opportunity that is
-//! not used. In sum that is what the equation gives. Here it is the equation's, because a rate has no opportunities. Otherwise
+//! not used. In sum that equals the equation. Here it is the equation's, because a rate has no opportunities. Otherwise
 //! than there, amounts are in bytes, and rates are counted over exactly 20 ms.
 
 use super::fifo::{Fifo, FifoDiscipline};
@@ -34,12 +34,13 @@ pub struct Abc {
     pub eta: Ratio,
     /// How long a queue beyond `target` takes to drain (delta).
     pub delta: Span,
-    /// What the queue holds at most; drop-tail beyond it.
+    /// Limit of the queue; drop-tail beyond it.
     pub limit: QueueLimit,
 }
 
 impl Abc {
-    /// 50 ms (the authors' script `exp.sh`), 98 % and 133 ms (the evaluation of the paper; the script's beta of 75 % over 100 ms), no limit.
+    /// 50 ms (the authors' script `exp.sh`), 98 % and 133 ms (the evaluation of the paper; the script's beta of 75 % over 100
+    /// ms), no limit.
     pub const DEFAULT: Self = Self {
         target: Span::from_millis(50),
         eta: Ratio::new(0.98),
@@ -74,7 +75,7 @@ pub(crate) struct AbcState {
     settings: Abc,
     capacity: Arc<Capacity>,
     tokens: f64,
-    /// What left in the last [`WINDOW`], oldest first, and its sum.
+    /// The departures of the last [`WINDOW`], oldest first, and their sum.
     departures: VecDeque<(Time, Bytes)>,
     departed: Bytes,
 }
@@ -107,8 +108,7 @@ impl AbcState {
         brakes
     }
 
-    /// The share of packets that are to accelerate: f, by equations 1 and 2. `carried`: what the link could carry in the last
-    /// `seconds`.
+    /// The share of packets that are to accelerate: f, by equations 1 and 2. `carried`: the link's capacity in the last `seconds`.
     fn share(&self, carried: f64, seconds: f64, queued: f64) -> f64 {
         if carried == 0.0 {
             return 0.0;

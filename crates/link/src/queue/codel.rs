@@ -22,7 +22,7 @@ pub struct CoDel {
     pub target: Span,
     /// How long the delay may stay above the target: about the longest RTT that is common.
     pub interval: Span,
-    /// What the queue holds at most; drop-tail beyond it.
+    /// Limit of the queue; drop-tail beyond it.
     pub limit: QueueLimit,
     /// Marks ECN-capable packets instead of dropping them.
     pub ecn: bool,
@@ -68,7 +68,7 @@ pub(crate) struct CoDelState {
     drop_next: Time,
     /// Drops since the dropping state was entered.
     count: u32,
-    /// What the count was when it was entered last.
+    /// The count when it was entered last.
     last_count: u32,
     largest_packet: Bytes,
 }

@@ -1,4 +1,4 @@
-//! Counters of a queue: what a base station can report of a user.
+//! Counters of a queue for a base station's reports on a user.
 
 use cellcc_units::{Bytes, Span, Time};
 
@@ -68,7 +68,7 @@ impl OwnCounters {
         Self { until, counters: all }
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(mut self, earlier: &Self) -> Self {
         self.until = Time::ZERO + self.until.since(earlier.until);
@@ -94,7 +94,7 @@ impl OwnCounters {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QueueMeter {
     served: Bytes,
-    /// Of finished busy periods.
+    /// Length of finished busy periods.
     busy: Span,
     /// When the present busy period began; `None` while the queue is empty.
     busy_since: Option<Time>,

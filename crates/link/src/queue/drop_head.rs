@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The settings of drop-head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropHead {
-    /// What it holds.
+    /// Its limit.
     pub limit: QueueLimit,
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The settings of drop-tail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropTail {
-    /// What it holds.
+    /// Its limit.
     pub limit: QueueLimit,
     /// ECN-capable packets that waited longer than this are marked; none: nothing is marked.
     pub mark_above: Option<Span>,

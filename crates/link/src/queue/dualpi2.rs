@@ -2,15 +2,16 @@
 //!
 //! Packets with ECT(1) or CE wait in the queue L, all others in C. A PI controller follows the delay of both. Its output squared is
 //! the probability p_C of a drop, or of a mark, in C; the same output times `k` marks in L, so that flows of both kinds get about
-//! the same rate. L also marks by itself what waited longer than a millisecond. While both wait, C has a tenth of the link.
+//! the same rate. L also marks packets by itself that waited longer than a millisecond. While both wait, C gets a tenth of the
+//! link.
 //!
-//! The order of steps is that of Linux' `sch_dualpi2.c`, which decides when a service begins. Its rates of the controller are those of
-//! the default; `rfc` has the RFC's. Otherwise than there, a limit in time counts both queues together, and so does a queue whose head
-//! arrived after the service began (a cell's slot) count as empty.
+//! The order of steps is that of Linux's `sch_dualpi2.c`, which decides when a service begins. Its rates of the controller are
+//! those of the default; `rfc` has the RFC's. Otherwise than there, a limit in time counts both queues together, and so does a
+//! queue whose head arrived after the service began (a cell's slot) count as empty.
 //!
-//! `radio` is ours, for links whose rate changes within milliseconds: no update without service, since an outage would drop all of what
-//! waits; at most 2 % more in an update (as PIE); the delay of L is that of the packet behind and not of the one in front; and L's marks
-//! begin above the grain of the slots.
+//! `radio` is ours, for links whose rate changes within milliseconds: no update without service, since an outage would drop the
+//! whole queue; at most 2 % more in an update (as PIE); the delay of L is that of the packet behind and not of the one in
+//! front; and L's marks begin above the grain of the slots.
 
 mod starvation;
 
@@ -51,7 +52,7 @@ pub struct DualPi2 {
     pub min_qlen: u32,
     /// C's share while both wait.
     pub weight: Ratio,
-    /// What both queues hold at most together; drop-tail beyond it.
+    /// Limit of both queues together; drop-tail beyond it.
     pub limit: QueueLimit,
     /// For links whose rate changes within milliseconds.
     pub radio: bool,
@@ -95,7 +96,8 @@ impl Value for Ramp {
 }
 
 impl DualPi2 {
-    /// Linux' `sch_dualpi2.c`, but for packets that are alone in L: a step would mark each of them on a slow link (the RFC's Th_len).
+    /// Linux's `sch_dualpi2.c`, except for packets that are alone in L: a step would mark each of them on a slow link (the
+    /// RFC's Th_len).
     pub const DEFAULT: Self = Self {
         target: Span::from_millis(15),
         update: Span::from_millis(16),
@@ -170,7 +172,7 @@ impl Discipline for DualPi2 {
     }
 }
 
-/// What a packet found in L when it came.
+/// The state of L when a packet came.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     packets: usize,
@@ -184,7 +186,7 @@ pub(crate) struct DualQueue<P> {
     settings: DualPi2,
     capacity: Arc<Capacity>,
     low: Backlog<P>,
-    /// Of each packet in L.
+    /// State found by each packet in L.
     found: VecDeque<Found>,
     /// It has the drops of both queues.
     classic: Backlog<P>,
@@ -263,7 +265,7 @@ impl<P: Packet> DualQueue<P> {
         self.base = (self.base + change).clamp(0.0, 1.0);
     }
 
-    /// Whether L is served next; `None` where nothing waits.
+    /// True if L is served next; `None` where nothing waits.
     fn serves_low(&self, now: Time) -> Option<bool> {
         let waits = |queue: &Backlog<P>| queue.oldest().is_some_and(|since| since <= now);
         match (waits(&self.low), waits(&self.classic)) {

@@ -13,12 +13,12 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// What decides about a packet when it arrives, and when its service begins. All is as in drop-tail where nothing else is said.
+/// Decisions about a packet when it arrives, and when its service begins. All is as in drop-tail where nothing else is said.
 pub(crate) trait FifoDiscipline<P: Packet> {
     /// A packet arrives, and may make others superfluous.
     fn on_arrival(&mut self, _now: Time, _newest: &P, _backlog: &mut Backlog<P>) {}
 
-    /// Drops what makes room for a packet. False where nothing does.
+    /// Drops a packet to make room. False where nothing does.
     fn make_room(&mut self, _now: Time, _backlog: &mut Backlog<P>) -> bool {
         false
     }

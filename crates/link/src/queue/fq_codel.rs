@@ -25,7 +25,8 @@ const MOST_DROPPED_AT_ONCE: usize = 64;
 /// The settings of FQ-CoDel (RFC 8290).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FqCoDel {
-    /// Of each queue, but for the limit: that is of all queues together, and beyond it packets of the longest queue are dropped.
+    /// CoDel of each queue, except for the limit, which applies to all queues together; beyond it packets of the longest queue
+    /// are dropped.
     pub codel: CoDel,
     /// Bytes that a queue may send before the others' turn; not below [`FqCoDel::SMALLEST_QUANTUM`].
     pub quantum: Bytes,
@@ -128,7 +129,7 @@ impl<P: Packet> FlowQueues<P> {
         self.settings.quantum.get() as i64
     }
 
-    /// What CoDel gives of one queue.
+    /// CoDel's next packet of one queue.
     fn dequeue(&mut self, now: Time, index: usize) -> Option<QueuedPacket<P>> {
         let queue = &mut self.queues[index];
         let (len, bytes) = (queue.backlog.len(), queue.backlog.bytes());

@@ -1,6 +1,6 @@
 //! CoDel as Mahimahi has it (`codel_packet_queue.cc` of version 0.98), which the papers ran: not RFC 8289's.
 //!
-//! What differs from the RFC:
+//! Differences from the RFC:
 //! - The packet at the head is always sent. Where CoDel decides to drop, the one behind it goes, and after an interval without
 //!   rest, the one behind that.
 //! - A packet that is dropped takes its place in the count even where it waited less than the target.
@@ -39,7 +39,7 @@ pub struct MahimahiCoDel {
     pub target: Span,
     /// How long the delay may stay above the target, in whole milliseconds.
     pub interval: Span,
-    /// What the queue holds at most; drop-tail beyond it.
+    /// Limit of the queue; drop-tail beyond it.
     pub limit: QueueLimit,
 }
 
@@ -160,7 +160,7 @@ impl MahimahiCoDelState {
         }
     }
 
-    /// Drops the packet that has come to the head, and says whether the one behind it may be dropped as well.
+    /// Drops the packet that has come to the head, and says whether the one behind it may also be dropped.
     fn drop_next_packet<P: Packet>(&mut self, now: Time, queue: &mut Backlog<P>) -> bool {
         let (next, ok_to_drop) = self.look_at_next(now, queue);
         if let Some(next) = next {

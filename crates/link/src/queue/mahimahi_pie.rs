@@ -1,6 +1,6 @@
 //! PIE as Mahimahi has it (`pie_packet_queue.cc` of version 0.98), which the papers ran: a draft's, not RFC 8033's.
 //!
-//! What differs from the RFC:
+//! Differences from the RFC:
 //! - The formula takes delays in milliseconds where the RFC has seconds, and divides by 128, 32 or 16: an update changes the
 //!   probability by 62 times as much where it is above 0.1 %, and by more below.
 //! - The probability is updated every 30 ms, at the next packet that comes or goes.
@@ -41,7 +41,7 @@ pub struct MahimahiPie {
     pub target: Span,
     /// For how long a queue may fill after a rest before anything is dropped, in whole milliseconds (`max_burst`).
     pub burst: Span,
-    /// What the queue holds at most; drop-tail beyond it.
+    /// Limit of the queue; drop-tail beyond it.
     pub limit: QueueLimit,
 }
 

@@ -1,4 +1,4 @@
-//! Queues. A discipline is one file: its settings, how they are written, and what it does with packets; and a line in the list below.
+//! Queues. A discipline is one file: its settings, their text form, and its algorithm; and a line in the list below.
 
 mod abc;
 mod backlog;
@@ -37,14 +37,14 @@ pub(crate) trait Discipline: Copy + PartialEq + 'static {
     const NAME: &'static str;
     /// A word between the parentheses that tells it from another one with the same name.
     const VARIANT: Option<&'static str> = None;
-    /// What holds for parts that are not written: the default, and then presets by the word that chooses them.
+    /// Values of parts that are not written: the default, and then presets by the word that chooses them.
     const BASES: &'static [(&'static str, Self)];
-    /// What can be written between the parentheses.
+    /// The parts between the parentheses.
     const PARTS: &'static [Part<Self>];
     /// The packets that wait: a [`Waiting`].
     type Waiting<P>;
 
-    /// What it holds at most.
+    /// Its limit.
     fn limit_mut(&mut self) -> &mut QueueLimit;
 
     /// The parts that cannot be together.
@@ -61,8 +61,7 @@ macro_rules! disciplines {
     ($($(#[$doc:meta])* $module:ident::$name:ident,)+) => {
         $(pub use $module::$name;)+
 
-        /// What a queue does with packets: how many it holds, and which it drops or marks. docs/link-model.md lists how queues are
-        /// written.
+        /// A queue's discipline: its limit, its drops and marks. docs/link-model.md lists the text forms.
         #[derive(Debug, Clone, Copy, PartialEq)]
         pub enum Queue {
             $($(#[$doc])* $name($name),)+
@@ -137,7 +136,7 @@ disciplines! {
     mahimahi_codel::MahimahiCoDel,
     /// Proportional integral controller, enhanced.
     pie::Pie,
-    /// The same as Mahimahi has it.
+    /// Mahimahi's version.
     mahimahi_pie::MahimahiPie,
     /// Random early detection.
     red::Red,
@@ -152,12 +151,12 @@ disciplines! {
 }
 
 impl Queue {
-    /// What it holds at most.
+    /// Its limit.
     pub fn limit(&self) -> QueueLimit {
         *{ *self }.limit_mut()
     }
 
-    /// The same on a path with this bandwidth-delay product: a limit in such products is one in bytes.
+    /// The discipline on a path with this bandwidth-delay product: a limit in such products becomes one in bytes.
     #[must_use]
     pub fn on_path(mut self, bdp: Bytes) -> Self {
         if let QueueLimit::Bdp(thousandths) = self.limit() {

@@ -25,7 +25,7 @@ pub struct Pie {
     pub burst: Span,
     /// Time between updates of the drop probability (T_UPDATE); not below [`Pie::SHORTEST_UPDATE`].
     pub update: Span,
-    /// What the queue holds at most; drop-tail beyond it.
+    /// Limit of the queue; drop-tail beyond it.
     pub limit: QueueLimit,
     /// Marks ECN-capable packets instead of dropping them while the probability is low.
     pub ecn: bool,

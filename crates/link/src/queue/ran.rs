@@ -1,30 +1,31 @@
 //! RAN: marks in the base station, by the wait that is predicted for a packet when it arrives.
 //!
-//! 1. While something waits throughout, what leaves within a millisecond, or until the next departure after it, is a sample of the
-//!    link's rate. r and e are mean and standard deviation, by time, of the last 100 ms. Where nothing has waited for so long, nothing is
-//!    predicted, and nothing marked: marks by the rate of an outage would keep flows so small that nothing waits.
-//! 2. A packet with ECT(1) that finds B bytes needs the rate B / 10 ms. It is marked for certain where that is above r + e, and never
-//!    below r - e.
-//! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the link
-//!    and waits 30 ms, or CUBIC where it needs more; with the square of how much longer it would wait.
-//! 4. Where such flows came within the last second, packets with ECT(1) are marked by twice the square root of Reno's, as in DualPI2, and not
-//!    by rule 2: the wait is then the others' as well, and Prague next to CUBIC would get a twentieth of its rate.
+//! 1. While a queue lasts, the departures within a millisecond, or until the next departure after it, are a sample of the
+//!    link's rate. r and e are mean and standard deviation, by time, of the last 100 ms. Where nothing has waited for so long,
+//!    nothing is predicted, and nothing marked: marks by the rate of an outage would keep flows so small that nothing waits.
+//! 2. A packet with ECT(1) that finds B bytes needs the rate B / 10 ms. It is marked for certain where that is above r + e, and
+//!    never below r - e.
+//! 3. A packet that would wait 30 ms and more is, if not ECT(1), marked or dropped with the probability at which Reno fills the
+//!    link and waits 30 ms, or CUBIC where it needs more; with the square of how much longer it would wait.
+//! 4. If such flows came within the last second, packets with ECT(1) are marked by twice the square root of Reno's, as in
+//!    DualPI2, and not by rule 2: both then share the wait, and Prague in competition with CUBIC would get a twentieth of its
+//!    rate.
 //!
-//! Source: L4Span (PrincetonUniversity/L4Span at cef83f8), which has one queue for both kinds, too. A mark that waits behind no queue
-//! reaches the receiver one queueing time earlier than one that a departing packet gets.
+//! Source: L4Span (PrincetonUniversity/L4Span at cef83f8), which also has one queue for both kinds. A mark that waits behind no
+//! queue reaches the receiver one queueing time earlier than one that a departing packet gets.
 //!
 //! Differences from L4Span:
-//! - Samples count by time, and not by packets, of which its last 50 count. A pause that is slower than the mean counts as well: in an
-//!   outage what waits is marked.
+//! - Samples count by time, and not by packets; L4Span uses the last 50. A pause that is slower than the mean also counts: in
+//!   an outage waiting packets are marked.
 //! - The published code truncates the slope between r - e and r + e to whole bytes per microsecond. Here it is whole, and e is at
 //!   least 2 % of r.
-//! - It answers classic flows beyond 225 kB, by the queue's wait as their RTT, and so the less the longer the queue is: CUBIC keeps the
-//!   queue of drop-tail. Here it is beyond 30 ms, and the RTT is that and 40 ms of path.
-//! - It has no rule for flows of both kinds, and marks TCP in the echo on the uplink. The coupling is DualPI2's, and all marks are on
-//!   packets. Two queues, as DualPI2 has, are not built: next to CUBIC Prague waits as long as that.
-//! - Its rule is Reno's alone, by which CUBIC waits for 73 ms at 300 Mbit/s, and for more where the rate jumps.
-//! - `channel` is ours: the rate is what the link could carry, which a base station knows of a phone that reports its channel, and e is
-//!   the least. In a cell that is the user's own link, without its share of the slots.
+//! - It answers classic flows beyond 225 kB, by the queue's wait as their RTT, and so the less the longer the queue is: CUBIC
+//!   keeps the queue of drop-tail. Here it is beyond 30 ms, and the RTT is that and 40 ms of path.
+//! - It has no rule for flows of both kinds, and marks TCP in the echo on the uplink. The coupling is DualPI2's, and all marks
+//!   are on packets. Two queues, as DualPI2 has, are not built: next to CUBIC Prague waits as long as that.
+//! - Its rule is only Reno's, so that CUBIC waits for 73 ms at 300 Mbit/s, and for more where the rate jumps.
+//! - `channel` is ours: the rate is the link's capacity, which a base station knows of a phone that reports its channel, and e
+//!   is the least. In a cell that is the user's own link, without its share of the slots.
 
 use super::fifo::{Fifo, FifoDiscipline, Verdict};
 use super::text::{Part, part, part_in};
@@ -44,9 +45,9 @@ const LEAST_SAMPLES: usize = 5;
 const LEAST_DEVIATION: f64 = 0.02;
 /// The constant of Reno's window under random losses, sqrt(3/2) (Mathis et al. 1997).
 const RENO: f64 = 1.22;
-/// The same of CUBIC's, to the power of 4/3: (C (3 + beta) / (4 (1 - beta)))^(1/3) per second (RFC 9438, equation 6).
+/// The factor of CUBIC's, to the power of 4/3: (C (3 + beta) / (4 (1 - beta)))^(1/3) per second (RFC 9438, equation 6).
 const CUBIC: f64 = 1.072;
-/// What a classic flow's RTT has besides the queue. Our choice.
+/// The part of a classic flow's RTT besides the queue. Our choice.
 const PATH: Span = Span::from_millis(40);
 /// The largest probability for classic packets (RFC 9332, p_Cmax).
 const MOST_CLASSIC: f64 = 0.25;
@@ -66,9 +67,9 @@ pub struct Ran {
     pub classic: Span,
     /// How long a sample of the rate counts.
     pub window: Span,
-    /// What the queue holds at most; drop-tail beyond it.
+    /// Limit of the queue; drop-tail beyond it.
     pub limit: QueueLimit,
-    /// The rate is what the link could carry, whether or not something waited.
+    /// The rate is the link's capacity, with or without a queue.
     pub channel: bool,
 }
 
@@ -116,7 +117,7 @@ impl Predicted {
         Self { mean, deviation: deviation.max(LEAST_DEVIATION * mean) }
     }
 
-    /// Of samples by time; `None` where there are none.
+    /// Mean and deviation of samples by time; `None` where there are none.
     fn of(samples: impl Iterator<Item = Sample>) -> Option<Self> {
         let (mut seconds, mut bytes, mut squares) = (0.0, 0.0, 0.0);
         for sample in samples {
@@ -139,8 +140,8 @@ impl Predicted {
         }
     }
 
-    /// The probability of a drop, or a mark with ECT(0), of a classic packet of `size` that is the last of `queued` bytes; and that of
-    /// a mark with ECT(1) by the coupling.
+    /// The probability of a drop, or a mark with ECT(0), of a classic packet of `size` that is the last of `queued` bytes; and
+    /// that of a mark with ECT(1) by the coupling.
     fn drops(self, queued: Bytes, size: Bytes, threshold: Span) -> (f64, f64) {
         let longer = queued.as_f64() / (self.mean * threshold.as_secs_f64());
         if longer <= 1.0 {
@@ -154,7 +155,7 @@ impl Predicted {
     }
 }
 
-/// What left in a time in which something waited throughout.
+/// Departures in a time with a queue throughout.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     begin: Time,
@@ -162,15 +163,15 @@ struct Sample {
     departed: Bytes,
 }
 
-/// What a base station knows of a phone's queue.
+/// A base station's knowledge of a phone's queue.
 #[derive(Debug, Clone)]
 pub(crate) struct RanState {
     settings: Ran,
     capacity: Arc<Capacity>,
-    /// Of the window, oldest first, and what they predict.
+    /// Samples of the window, oldest first, and their prediction.
     samples: VecDeque<Sample>,
     predicted: Option<Predicted>,
-    /// When the sample began that is being taken, and what has left since; none where nothing waits.
+    /// The beginning of the open sample, and the departures since; `None` without a queue.
     open: Option<(Time, Bytes)>,
     /// When the last packet without ECT(1) came.
     classic_at: Option<Time>,
@@ -190,7 +191,7 @@ impl RanState {
         }
     }
 
-    /// The service of a packet begins at `now`, after which others wait or not.
+    /// The service of a packet begins at `now`; `waits` if others wait after it.
     fn note_service(&mut self, now: Time, size: Bytes, waits: bool) {
         let (begin, departed) = self.open.unwrap_or((now, Bytes::ZERO));
         let length = now.since(begin);
@@ -323,7 +324,7 @@ mod tests {
             |predicted: Predicted, packets| predicted.drops(PACKET * packets, PACKET, Ran::DEFAULT.classic).0;
         let predicted = Predicted::new(1.5e6, 0.0);
         assert_eq!(drops(predicted, 30), 0.0);
-        // A window of 40 packets on the path and 30 in the queue, of which there are a third more.
+        // A window of 40 packets on the path and 30 in the queue, a third more in number.
         let expected = RENO * RENO * 16.0 / (70.0 * 70.0 * 9.0);
         assert!((drops(predicted, 40) - expected).abs() < 1e-12, "{}", drops(predicted, 40));
         assert_eq!(drops(Predicted::new(1e4, 0.0), 1), MOST_CLASSIC);
@@ -345,13 +346,13 @@ mod tests {
         near(&after(5, 1, true), 5, 1.5e6, 3e4);
         assert_eq!(after(4, 1, true).predicted(at_millis(4)), None, "too few");
         assert_eq!(after(200, 1, false).predicted(at_millis(200)), None, "nothing waited");
-        // On a slow link, too, where a packet takes ten milliseconds.
+        // Holds also on a slow link, where a packet takes ten milliseconds.
         near(&after(200, 10, true), 205, 1.5e5, 3e3);
         let ran = after(300, 1, true);
         assert_eq!(ran.samples.len(), 100, "a window");
         // A pause of as long as a window: half of the rate, as far from none as from all.
         near(&ran, 400, 1.515e6 / 2.0, 742_500.0);
-        // Once the queue is empty for longer than a window, what was before says nothing.
+        // Once the queue is empty for longer than a window, earlier samples do not count.
         let mut ran = after(300, 1, true);
         ran.note_service(at_millis(301), PACKET, false);
         near(&ran, 401, 1.5e6, 3e4);
@@ -376,7 +377,7 @@ mod tests {
         assert_eq!(behind(1, 15, Ecn::Ect1, Verdict::Mark), 1.0);
         assert_eq!(behind(1, 5, Ecn::Ect1, Verdict::Mark), 0.0);
         assert_eq!(behind(1, 25, Ecn::NotEct, Verdict::Enqueue), 1.0);
-        // A tenth of the rate: 4 packets on the path and 3 in the queue, of which there are twice as many.
+        // A tenth of the rate: 4 packets on the path and 3 in the queue, twice as many in number.
         let expected = RENO * RENO * 4.0 / (7.0 * 7.0);
         for (ecn, verdict) in [(Ecn::NotEct, Verdict::Drop), (Ecn::Ect0, Verdict::Mark)] {
             let found = behind(10, 5, ecn, verdict);

@@ -34,7 +34,7 @@ pub struct Red {
     pub max: Bytes,
     /// The probability of a drop at `max` (max_p).
     pub probability: Ratio,
-    /// What the queue holds at most; drop-tail beyond it.
+    /// Limit of the queue; drop-tail beyond it.
     pub limit: QueueLimit,
     /// Marks ECN-capable packets instead of dropping them while the average is below `max`.
     pub ecn: bool,
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn drops_are_spread_evenly() {
         // At p_b = 5 %, with a count of one for the first packet after a drop (paper, Figure 2), the distance is any of 1 to 19
-        // alike: 10 in the mean.
+        // alike: 10 on average.
         let mut red = at_average(20_000.0);
         let (mut drops, mut since) = (0_u32, 0);
         for _ in 0..20_000 {

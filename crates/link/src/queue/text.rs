@@ -1,17 +1,17 @@
-//! How a discipline is written: `name(key=value, word)`. One list of parts serves reading, printing and what errors say.
+//! How a discipline is written: `name(key=value, word)`. One list of parts serves reading, printing and error texts.
 
 use super::Discipline;
 use cellcc_units::{Bytes, ParseError, Parts, QueueLimit, Ratio, Span};
 
 /// Settings that are written as a list of parts.
 pub(crate) trait Notation: Copy + PartialEq + 'static {
-    /// What errors call them; of a discipline, what stands before the parentheses.
+    /// Its name in errors; for a discipline, the word before the parentheses.
     const NAME: &'static str;
     /// A word that tells them from others of the same name.
     const VARIANT: Option<&'static str> = None;
-    /// What holds for parts that are not written: the default, and then presets by the word that chooses them.
+    /// Values of parts that are not written: the default, and then presets by the word that chooses them.
     const BASES: &'static [(&'static str, Self)];
-    /// What can be written.
+    /// The parts of the notation.
     const PARTS: &'static [Part<Self>];
 
     /// The parts that cannot be together.
@@ -31,11 +31,11 @@ impl<D: Discipline> Notation for D {
     }
 }
 
-/// One part of what is written of the settings `D`.
+/// One part of the notation of the settings `D`.
 pub(crate) struct Part<D> {
     /// With an example of its value, as `target=5ms`; `ecn` for a word; `LIMIT` for a limit without a key, which must be there.
     form: &'static str,
-    /// What its value must be, beyond what the form shows; often empty.
+    /// The range of its value, beyond the form; often empty.
     range: &'static str,
     field: fn(&mut D) -> &mut dyn Value,
     /// True for settings whose value is accepted.
@@ -47,7 +47,7 @@ pub(crate) const fn part<D>(form: &'static str, field: fn(&mut D) -> &mut dyn Va
     part_in(form, "", field, |_| true)
 }
 
-/// A part that takes some values only: those with which the settings are accepted, and what errors say of them.
+/// A part with a limited range: the accepted settings, and the range for errors.
 pub(crate) const fn part_in<D>(
     form: &'static str,
     range: &'static str,
@@ -57,7 +57,8 @@ pub(crate) const fn part_in<D>(
     Part { form, range, field, accepts }
 }
 
-/// The text form of settings that are a list of parts alone: `fdd, failed=9%`. `$usual` stands for the default, whose list is empty.
+/// The text form of settings that are a list of parts alone: `fdd, failed=9%`. `$usual` stands for the default, whose list is
+/// empty.
 macro_rules! parts_form {
     ($type:ty, $usual:literal, $expected:literal) => {
         impl std::str::FromStr for $type {
@@ -192,7 +193,7 @@ pub(crate) fn read<D: Notation>(inside: &str) -> Result<Option<D>, ParseError> {
     D::VARIANT.map(|word| parts.take_word(word));
     let base = D::BASES.iter().skip(1).find(|(word, _)| parts.take_word(word)).unwrap_or(&D::BASES[0]);
     let mut settings = base.1;
-    // Words first: what is then left without a key is the limit.
+    // Words first: the remaining part without a key is the limit.
     let (words, others): (Vec<_>, Vec<_>) = D::PARTS.iter().partition(|part| part.is_word());
     for part in words.into_iter().chain(others) {
         let key = part.key();
@@ -229,7 +230,7 @@ pub(crate) fn written_parts<D: Notation>(settings: &D) -> String {
     D::BASES.iter().map(parts_from).min_by_key(Vec::len).unwrap_or_default().join(", ")
 }
 
-/// The same with the name, as a discipline is written.
+/// The notation with the name, as for a discipline.
 pub(super) fn written<D: Notation>(settings: &D) -> String {
     let parts = written_parts(settings);
     if parts.is_empty() { D::NAME.to_owned() } else { format!("{}({parts})", D::NAME) }
@@ -241,7 +242,7 @@ pub(super) fn form<D: Notation>() -> String {
     format!("{}({})", D::NAME, forms.collect::<Vec<_>>().join(", "))
 }
 
-/// What an error says of the parts of a discipline.
+/// The parts of a discipline for an error.
 fn parts_of<D: Notation>() -> String {
     let variant = D::VARIANT.map(|word| format!("({word})")).unwrap_or_default();
     let presets = D::BASES.iter().skip(1).map(|(word, _)| format!("`{word}`"));

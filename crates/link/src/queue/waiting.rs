@@ -12,7 +12,7 @@ pub(crate) trait Waiting<P: Packet> {
     /// A packet arrives, and may make others superfluous.
     fn on_arrival(&mut self, _now: Time, _newest: &P) {}
 
-    /// Drops what makes room for a packet. False where nothing does.
+    /// Drops a packet to make room. False where nothing does.
     fn make_room(&mut self, now: Time, for_packet: &P) -> bool;
 
     /// Takes a packet that fits, unless the discipline drops it. `queued`: the bytes before it, the packet in service included.
@@ -35,7 +35,7 @@ pub(crate) trait Waiting<P: Packet> {
 
     fn bytes(&self) -> Bytes;
 
-    /// Adds what this discipline counts of itself.
+    /// Adds this discipline's own counters.
     fn add_counters(&mut self, _now: Time, _to: &mut QueueCounters) {}
 }
 

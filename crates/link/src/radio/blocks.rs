@@ -1,4 +1,4 @@
-//! From grants to blocks: which transmissions were of the same block, and when.
+//! From grants to blocks: the transmissions of each block, and their times.
 
 use super::nr_scope::{Direction, FRAMES, Grant, PROCESSES, SLOTS_PER_FRAME};
 use cellcc_units::Span;
@@ -12,7 +12,7 @@ pub(super) struct Block {
     pub(super) last: i64,
     /// How many of its transmissions failed. One that begins with a redundancy version other than 0 was sent before, unseen.
     pub(super) failed: u32,
-    /// Whether its first transmission was seen.
+    /// True if its first transmission was seen.
     pub(super) from_start: bool,
 }
 
@@ -23,23 +23,23 @@ pub struct LagShares {
     pub above_ms: f64,
     /// and at most this.
     pub to_ms: f64,
-    /// Mean of the time, over pairs of which the first failed.
+    /// Mean of the time, over pairs with a failed first block.
     pub mean_ms: Option<f64>,
     /// Share that fails after a failed block.
     pub after_failed_share: Option<f64>,
     /// Share that fails after a good one.
     pub after_good_share: Option<f64>,
-    /// How many pairs of which the first failed.
+    /// Number of pairs with a failed first block.
     pub failed_pairs: u64,
-    /// How many of which it did not.
+    /// Number of pairs without one.
     pub good_pairs: u64,
 }
 
 /// A repetition comes this many slots after the transmission before, at least: the receiver has to decode, and to answer.
 const SOONEST_SLOTS: i64 = 3;
-/// A repetition comes this much later at most: what comes after it with the same indicator is another block.
+/// The latest time of a retransmission: a later one with that indicator is another block.
 const LATEST_MS: f64 = 40.0;
-/// The same of one whose redundancy version is 0, as that of new data is.
+/// The latest time of one with redundancy version 0, which new data also have.
 const LATEST_OF_VERSION_0_MS: f64 = 12.0;
 
 /// How many slots a frame has, by the largest slot that was seen.
@@ -54,7 +54,7 @@ pub(super) fn slot_ms(slots_per_frame: u8) -> f64 {
     10.0 / f64::from(slots_per_frame)
 }
 
-/// The grants of one direction of a log with the slots in which they were heard, in that order. The frame and the slot say it exactly, but
+/// The grants of one direction of a log with their slots, in that order. The frame and the slot say it exactly, but
 /// repeat after 10.24 s: the logger's clock says which repetition it was.
 pub(super) fn in_order(log: &[Grant], direction: Direction, slots_per_frame: u8) -> Vec<(i64, &Grant)> {
     let per_frame = i64::from(slots_per_frame);

@@ -1,17 +1,17 @@
 //! The cycle of an uplink's requests, in pings: does a packet wait for the next of a periodic opportunity?
 //!
-//! Then its RTT falls by a millisecond for each millisecond that it is sent later, and jumps by the period: a sawtooth whose slope is known,
-//! with one free phase. It is fitted to windows of 25 pings, and to the same windows with their RTTs shuffled: what chance explains. A
-//! window counts where the sawtooth takes more than 35 % of the mean deviation from the median.
+//! Then its RTT falls by a millisecond for each millisecond that it is sent later, and jumps by the period: a sawtooth whose
+//! slope is known, with one free phase. It is fitted to windows of 25 pings, and to those windows with their RTTs shuffled, as
+//! chance would. A window counts where the sawtooth takes more than 35 % of the mean deviation from the median.
 //!
-//! Pings at a multiple of the period, but for a small drift, sweep a part of it in a window, and longer periods explain that part as well:
-//! then the shortest of these counts. Pings every 213 ms meet all phases of all cycles.
+//! Pings at a multiple of the period, except for a small drift, sweep a part of it in a window, and longer periods also explain
+//! that part: then the shortest of these counts. Pings every 213 ms meet all phases of all cycles.
 
 use crate::capacity::stats::{mean, percentile, sorted};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// What windows of pings say of a cycle.
+/// The evidence of windows of pings on a cycle.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Cycle {
     /// How many windows of 25 pings, of those whose RTTs vary, and by less than 100 ms.
@@ -29,7 +29,7 @@ pub struct Period {
     pub period_ms: f64,
     /// Share of the windows.
     pub share: f64,
-    /// The same of the shuffled windows.
+    /// The share in the shuffled windows.
     pub shuffled_share: f64,
 }
 
@@ -45,7 +45,7 @@ const LARGEST_SPREAD_MS: f64 = 100.0;
 /// Phases that are tried, and at most two in a millisecond.
 const PHASES: f64 = 20.0;
 const FINEST_PHASE_MS: f64 = 0.5;
-/// How often each window is shuffled, and with which seed: the same pings give the same numbers.
+/// The number of shuffles of each window, and their seed: equal pings give equal numbers.
 const SHUFFLES: usize = 4;
 const SEED: u64 = 0x7069_6e67; // "ping"
 /// Our choice; see [`Cycle::request_ms`].
@@ -53,7 +53,7 @@ const FEWEST_WINDOWS: usize = 5;
 const TIMES_SHUFFLED: f64 = 10.0;
 
 impl Cycle {
-    /// Of runs, whose pings are times and RTTs in milliseconds; nothing where no window shows anything.
+    /// The cycle of runs, whose pings are times and RTTs in milliseconds; `None` if no window shows one.
     pub(super) fn new(runs: &[Vec<(f64, f64)>]) -> Option<Self> {
         let mut random = Pcg64Mcg::seed_from_u64(SEED);
         let (mut windows, mut found, mut by_chance) = (0, [0; PERIODS_MS.len()], [0; PERIODS_MS.len()]);

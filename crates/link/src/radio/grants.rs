@@ -1,13 +1,14 @@
-//! What grants say of repetitions: how often, how late, and how far a failure tells of the next.
+//! Statistics of retransmissions from grants: their share, their delay, and the correlation of failures.
 
 use super::blocks::{self, Block, LagShares, span};
 use super::nr_scope::{Direction, Grant};
 use super::two_states::TwoStates;
 use crate::capacity::stats::{percentile, sorted};
 
-/// The blocks of one direction, in numbers. A block counts as sent again where a repetition of it was seen, though its first transmission
-/// was not: a receiver that misses grants at random then sees the share as it is, and where it needs both transmissions, too small a one.
-/// The shares of repetitions that fail are too small then, because the last one may be among the missed.
+/// The blocks of one direction, in numbers. A block counts as sent again if a retransmission of it was seen, though its first
+/// transmission was not: a receiver that misses grants at random then sees the true share, and one that needs both
+/// transmissions, too small a one. The shares of repetitions that fail are too small then, because the last one may be among
+/// the missed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Grants {
     /// How many grants.
@@ -22,7 +23,7 @@ pub struct Grants {
     pub blocks: usize,
     /// Share of them that was sent again.
     pub again_share: f64,
-    /// The same of those blocks alone whose first transmission was seen.
+    /// The share among blocks whose first transmission was seen.
     pub again_share_seen: f64,
     /// Median time from a transmission to the next one of the same block.
     pub again_ms: Option<f64>,
@@ -30,10 +31,10 @@ pub struct Grants {
     pub again_fails_share: Option<f64>,
     /// Share of the later ones that fail.
     pub later_fails_share: Option<f64>,
-    /// Of blocks that come some time after a failed and after a good one.
+    /// Shares of blocks some time after a failed and after a good one.
     pub by_lag: Vec<LagShares>,
-    /// Share of the blocks that a repetition holds back, their own or that of one before, where delivery is in order; phones with more
-    /// than 50 blocks.
+    /// Share of the blocks that a repetition holds back, their own or that of one before, where delivery is in order; phones
+    /// with more than 50 blocks.
     pub held_back_share: Option<f64>,
     /// How long, mean over all blocks.
     pub held_back_mean_ms: Option<f64>,
@@ -45,7 +46,7 @@ pub struct Grants {
 
 /// Bounds of the times between blocks for [`Grants::by_lag`].
 const LAGS_MS: [f64; 9] = [0.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 300.0, 1000.0];
-/// A phone with no more blocks says nothing of what a stream of them waits.
+/// A phone with no more blocks gives no information on the wait of a stream.
 const HELD_BACK_FROM: usize = 50;
 
 impl Grants {

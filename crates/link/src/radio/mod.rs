@@ -1,8 +1,10 @@
-//! What recordings of a radio say of a network: how its blocks fail and are sent again, and what a packet waits that finds the phone silent.
+//! A network's radio parameters from recordings: failures and retransmissions of its blocks, and the access delay of a silent
+//! phone.
 //!
 //! | recording | recognised by | gives |
 //! |---|---|---|
-//! | a log of NR-Scope, which hears every grant of a 5G cell | a CSV header with `harq_id` | the condition `harq`, for each direction |
+//! | a log of NR-Scope, which receives every grant of a 5G cell | a CSV header with `harq_id` | the condition `harq`, for each
+//! direction |
 //! | output of Linux's `ping`, with or without `-D` | lines with `icmp_seq=` | the condition `access` |
 //!
 //! Each may be compressed, as a trace may. A last line without its end is left out: a recorder that is stopped cuts it.
@@ -33,19 +35,19 @@ enum Content {
     Pings(Vec<ping::Run>),
 }
 
-/// What recordings of one network say together.
+/// The joint findings of recordings of one network.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Findings {
-    /// What the base station sent, where a log of NR-Scope has it.
+    /// Grants of the base station, if a log of NR-Scope has them.
     pub down: Option<Grants>,
-    /// What the phones sent.
+    /// Grants of the phones.
     pub up: Option<Grants>,
-    /// What pings say, where there are any.
+    /// The findings of pings, if there are any.
     pub pings: Option<Pings>,
 }
 
 impl Findings {
-    /// What these recordings say: of the same cell where they are logs, of the same network where they are pings.
+    /// The findings of these recordings: of one cell if they are logs, of one network if they are pings.
     pub fn new(recordings: &[Recording]) -> Self {
         let (mut logs, mut runs) = (Vec::new(), Vec::new());
         for Recording(content) in recordings {

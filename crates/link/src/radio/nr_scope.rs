@@ -1,4 +1,4 @@
-//! Logs of NR-Scope: a line for each grant that a receiver near the phones heard.
+//! Logs of NR-Scope: one line per grant that a receiver near the phones received.
 
 use crate::trace::{Problem, TraceError, number, shown};
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! Output of `ping`: what a packet waits that goes alone, and the first one after a pause.
+//! Output of `ping`: the wait of a single packet, and of the first one after a pause.
 
 use super::blocks::span;
 use super::cycle::Cycle;
@@ -11,20 +11,20 @@ use std::time::SystemTime;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Run {
     replies: Vec<Reply>,
-    /// Of the summary: packets sent, packets that came back, and the time that it took.
+    /// The summary: packets sent, packets that came back, and the time that it took.
     summary: Option<(u64, u64, Option<f64>)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Reply {
-    /// Counted on where the 16 bits of the packet begin anew.
+    /// Counted on where the 16 bits of the packet wrap.
     sequence: i64,
     rtt_ms: f64,
     /// When it came back, where the line has a stamp.
     stamp_s: Option<f64>,
 }
 
-/// What pings say. Values of a run are of runs of at least 100 replies: the smallest of a few says little.
+/// The findings of pings. Values of a run come from runs of at least 100 replies: the smallest of a few has no meaning.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Pings {
     /// How many runs of at least 100 replies.
@@ -39,7 +39,7 @@ pub struct Pings {
     pub smallest_ms: Option<f64>,
     /// Median RTT of a run, median over runs.
     pub median_ms: Option<f64>,
-    /// What of a run's mean lies above its smallest, as a share of the mean, median over runs.
+    /// The part of a run's mean above its smallest, as a share of the mean, median over runs.
     pub above_smallest_share: Option<f64>,
     /// 95th percentile of a run, median over runs.
     pub p95_ms: Option<f64>,
@@ -51,7 +51,7 @@ pub struct Pings {
     pub access: Option<String>,
 }
 
-/// What the first ping of a run costs more than the median of its 6th to 30th.
+/// The extra delay of a run's first ping over the median of its 6th to 30th.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FirstPing {
     /// How many runs, of those whose first ping came back.
@@ -66,7 +66,7 @@ pub struct FirstPing {
     pub second_p50_ms: f64,
 }
 
-/// The runs that the published shares are of have about 150 replies.
+/// The runs of the published shares have about 150 replies.
 const FEWEST_REPLIES: usize = 100;
 /// The pings that the first one is held against: the first five may be of a phone that wakes up.
 const LATER: std::ops::Range<usize> = 5..30;
@@ -121,7 +121,7 @@ impl FirstPing {
         })
     }
 
-    /// What a phone takes to wake up: the median, where three of four first pings cost more, and the second ones less than half of it.
+    /// A phone's wake-up time: the median, if three of four first pings take longer, and the second ones less than half of it.
     fn wake_ms(&self) -> Option<f64> {
         let is_shown =
             self.runs >= FEWEST_FIRST && self.p25_ms > 0.0 && self.second_p50_ms < self.p50_ms / 2.0;
@@ -198,7 +198,7 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Run>, TraceError> {
     Ok(runs)
 }
 
-/// What stands after `key`, up to a blank.
+/// The text after `key`, up to a blank.
 fn after<'a>(text: &'a str, key: &str) -> &'a str {
     let value = text.split_once(key).map_or("", |(_, value)| value);
     value.split_whitespace().next().unwrap_or_default()
@@ -217,8 +217,8 @@ fn reply(text: &str, before: i64) -> Result<Reply, Problem> {
     })
 }
 
-/// Seconds since 1970 of `[1727547704.081116]`, as `ping -D` writes it, or of a date such as `[2025-03-15T12:34:56.123456+00:00]`, whose
-/// zone does not count: only differences do.
+/// Seconds since 1970 of `[1727547704.081116]`, as `ping -D` writes it, or of a date such as
+/// `[2025-03-15T12:34:56.123456+00:00]`, whose zone does not count: only differences do.
 fn stamp_s(text: &str) -> Option<f64> {
     let (stamp, _) = text.strip_prefix('[')?.split_once(']')?;
     if let Ok(seconds) = number(stamp, "") {

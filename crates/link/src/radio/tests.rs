@@ -1,4 +1,4 @@
-//! `harq` against the logs of two cells, of which the summary figures stand in harq/tests.rs.
+//! `harq` against the logs of two cells; their summary figures are in harq/tests.rs.
 
 use super::nr_scope::Direction;
 use super::{Content, blocks, read};
@@ -46,7 +46,7 @@ fn stretches(blocks: &[Block]) -> Vec<&[Block]> {
     runs.map(|run| &blocks[run[0]..=run[run.len() - 1]]).collect()
 }
 
-/// How much later the model hands on what leaves in the slots of these blocks, in milliseconds.
+/// The model's extra delay of packets that leave in the slots of these blocks, in milliseconds.
 fn modelled(blocks: &[Block], seed: u64) -> Vec<f64> {
     let capacity = Arc::new(Capacity::constant(Rate::from_mbit_per_sec(1_000.0)).unwrap());
     let config = LinkConfig {
@@ -73,7 +73,7 @@ fn held_back(late_ms: &[f64]) -> (f64, f64) {
     (late_ms.iter().filter(|late| **late > 0.0).count() as f64 / count, late_ms.iter().sum::<f64>() / count)
 }
 
-/// Two cells' downlinks under load: 16.2 and 16.1 % were held back, and 1.24 and 1.34 ms in the mean. Runs where `CELLCC_RADIO_LOGS`
+/// Two cells' downlinks under load: 16.2 and 16.1 % were held back, and 1.24 and 1.34 ms on average. Runs where `CELLCC_RADIO_LOGS`
 /// names the folder of NR-Scope's logs, t_mobile*_ueactivity_*.csv.
 #[test]
 fn recorded_blocks_under_load_are_held_back_as_they_were() {

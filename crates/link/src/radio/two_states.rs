@@ -1,19 +1,19 @@
 //! The channel that is good or bad, from how failures follow each other: the method of moments.
 //!
-//! In a good channel a share *g* of the blocks fails, in a bad one a share *w*; it is bad for a share *b* of the time, and its memory *M*
-//! is exponential. Then, for blocks of which a share *f* fails:
+//! In a good channel a share *g* of the blocks fails, in a bad one a share *w*; it is bad for a share *b* of the time, and its
+//! memory *M* is exponential. Then, for blocks with a failure ratio *f*:
 //!
-//! 1. What fails after a failed block less what fails after a good one is the correlation of failures, *r(t) = r(0) exp(-t / M)*. `memory`
-//!    is the time in which it falls from its value at the shortest lag to 1/e of that, along straight lines in its logarithm; longer lags
-//!    do not enter, because phones differ and keep some correlation for ever. *r(0)* follows.
+//! 1. The failure ratio after a failed block minus that after a good one is the correlation of failures, *r(t) = r(0) exp(-t /
+//!    M)*. `memory` is the time in which it falls from its value at the shortest lag to 1/e of that, along straight lines in
+//!    its logarithm; longer lags do not enter, because phones differ and keep some correlation for ever. *r(0)* follows.
 //! 2. The variance of the share is *V = b (1 - b) (w - g)² = r(0) f (1 - f)*.
 //! 3. Three blocks that follow each other within `memory` fail together in a share of
 //!    *f³ + f V (e₁ + e₂ + e₁e₂) + V (1 - 2b)(w - g) e₁e₂*, with *e = exp(-t / M)* of the times between them. So their count gives
 //!    *s = (1 - 2b)(w - g)*.
-//! 4. From *f*, *V* and *s*: *w - g = √(s² + 4V)*, *b = (1 - s / (w - g)) / 2*, *g = f - b (w - g)*. Where noise would make *g* negative
-//!    or *w* more than 1, it is 0 or 1, and *f* and *V* give the rest.
+//! 4. From *f*, *V* and *s*: *w - g = √(s² + 4V)*, *b = (1 - s / (w - g)) / 2*, *g = f - b (w - g)*. Where noise would make *g*
+//!    negative or *w* more than 1, it is 0 or 1, and *f* and *V* give the rest.
 //!
-//! *f* is of the blocks of step 3: a condition is for links with something to send, and lone blocks fail less often.
+//! *f* comes from the blocks of step 3: a run parameter is for links with something to send, and single blocks fail less often.
 
 use super::blocks::{Block, LagShares, span};
 use std::fmt;
@@ -84,7 +84,7 @@ fn decay(lags: &[LagShares]) -> Option<(f64, f64)> {
         return None;
     }
     let fallen = first / std::f64::consts::E;
-    // What noise leaves of nothing must not decide where the line crosses.
+    // Noise around nothing must not decide where the line crosses.
     let shown = |value: f64| libm::log(value.max(fallen / 10.0));
     let crosses = points.windows(2).find(|pair| pair[1].1 <= fallen).map(|pair| {
         let ((from, before, _), (to, after, _)) = (pair[0], pair[1]);
@@ -146,8 +146,8 @@ fn states(failed: f64, variance: f64, skew: f64) -> (f64, f64) {
 }
 
 impl fmt::Display for TwoStates {
-    /// As the condition has it, which takes no share of zero: where there is one state, both fail alike. Shares are rounded so that the
-    /// good state still has one: `failed` up, the others down.
+    /// As the condition has it, which takes no share of zero: where there is one state, both fail alike. Shares are rounded so
+    /// that the good state still has one: `failed` up, the others down.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let down = |share: f64| (share * 1e3).floor().max(1.0) / 10.0;
         let failed = (self.failed_share * 1e4).ceil() / 100.0;

@@ -1,9 +1,9 @@
-//! What a packet waits that finds the phone silent.
+//! The uplink access delay of a packet that finds the phone silent.
 //!
 //! 1. A phone that has sent nothing for some time asks the base station for a grant, and may ask only once in a cycle.
-//! 2. So the service of a packet that finds the queue empty, and the last departure more than `stays` ago, begins with the next request;
-//!    after a longer silence the phone wakes up first.
-//! 3. What comes meanwhile queues behind it. While data flow, grants go on without a request.
+//! 2. So the service of a packet that finds the queue empty, and the last departure more than `stays` ago, begins with the next
+//!    request; after a longer silence the phone wakes up first.
+//! 3. Packets that come meanwhile queue behind it. While data flow, grants go on without a request.
 //!
 //! ```text
 //!   silent  -- a packet comes -->  asks: until the next request  -->  granted
@@ -11,8 +11,8 @@
 //!     +---------------- nothing left for more than `stays` ------------+
 //! ```
 //!
-//! It is of the direction that is the uplink: the reverse path of a download, the forward path of an upload. The constant part, from the
-//! request to the transmission, is in the base RTT already.
+//! It applies to the direction of the uplink: the reverse path of a download, the forward path of an upload. The constant part,
+//! from the request to the transmission, is in the base RTT already.
 //!
 //! Source: pings of four operators (cycles of 10, 20 and 40 ms) and their first ping after a pause; `stays` is an assumption.
 //! docs/evidence/radio.md has the numbers.
@@ -28,16 +28,16 @@ pub struct Access {
     pub request: Span,
     /// So long after the last departure grants go on without a request.
     pub stays: Span,
-    /// What a packet waits in addition after a longer silence; none: nothing.
+    /// The additional wait of a packet after a longer silence; none: nothing.
     pub wake: Option<Span>,
-    /// The silence after which that is so.
+    /// The silence that leads to it.
     pub wakes_after: Span,
 }
 
 impl Access {
-    /// T-Mobile's cycle of 20 ms. That grants go on for 10 ms is an assumption: within a run those of an uplink are 2 ms apart in the
-    /// median, and 12 ms at the 90th percentile. A first ping waits 14 to 18 ms more than others; the silence before it was between
-    /// 0.2 and 2 s.
+    /// T-Mobile's cycle of 20 ms. That grants go on for 10 ms is an assumption: within a run those of an uplink are 2 ms apart
+    /// in the median, and 12 ms at the 90th percentile. A first ping waits 14 to 18 ms more than others; the silence before it
+    /// was between 0.2 and 2 s.
     pub const DEFAULT: Self = Self {
         request: Span::from_millis(20),
         stays: Span::from_millis(10),
@@ -77,11 +77,11 @@ parts_form!(
 #[derive(Debug, Clone)]
 pub(crate) struct AccessOverTime {
     access: Access,
-    /// Of the first request.
+    /// Phase of the first request.
     phase: Span,
-    /// Of the packet that left last; `None` before the first.
+    /// Departure of the last packet; `None` before the first.
     departed: Option<Time>,
-    /// When the service of what was asked for last begins.
+    /// The begin of the service of the last request.
     begins: Time,
 }
 

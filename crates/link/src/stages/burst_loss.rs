@@ -1,11 +1,11 @@
 //! Losses in bursts: the Gilbert–Elliott channel, a chain of two states that may change with every packet.
 //!
-//! A good channel loses nothing, a bad one a share *lost* of the packets. It stays bad for *burst* packets in the mean, geometrically, and
-//! is bad for a share *b* of them, so that *share = b · lost* of all packets are lost. So it leaves the bad state with *r = 1 / burst*, and
-//! the good one with *p = r b / (1 - b)*.
+//! A good channel loses nothing, a bad one a share *lost* of the packets. It stays bad for *burst* packets on average,
+//! geometrically, and is bad for a share *b* of them, so that *share = b · lost* of all packets are lost. So it leaves the bad
+//! state with *r = 1 / burst*, and the good one with *p = r b / (1 - b)*.
 //!
-//! Source: Gilbert 1960, Elliott 1963; RFC 9743 section 6.4 asks for such losses. What the channel is to a packet does not depend on the
-//! time since the last one: a sender that pauses finds it as it was.
+//! Source: Gilbert 1960, Elliott 1963; RFC 9743 section 6.4 asks for such losses. The channel's state for a packet does not
+//! depend on the time since the last one: a sender that pauses finds it unchanged.
 
 use crate::queue::text::{Notation, Part, part, part_in, parts_form};
 use crate::share::Loss;
@@ -16,7 +16,7 @@ use cellcc_units::Ratio;
 pub struct BurstLoss {
     /// Share of all packets that is lost; below `lost`.
     pub share: Ratio,
-    /// Packets for which the channel stays bad, in the mean; at least one.
+    /// Packets for which the channel stays bad, on average; at least one.
     pub burst: u32,
     /// Share of the packets that is lost while it is.
     pub lost: Ratio,
@@ -85,7 +85,7 @@ impl Channel {
         }
     }
 
-    /// Whether the next packet is lost.
+    /// True if the next packet is lost.
     pub(crate) fn strikes(&mut self) -> bool {
         let lost = self.is_bad && self.strikes.strikes();
         let change = if self.is_bad { &mut self.leaves } else { &mut self.enters };
@@ -126,8 +126,8 @@ mod tests {
         }
     }
 
-    /// Of a bad state with s packets to come, a lost packet is followed by a lost one with a probability of h (1 - 1/s) and by one of the
-    /// next bad state, which is rare.
+    /// In a bad state with s packets to come, a lost packet is followed by a lost one with a probability of h (1 - 1/s) and by
+    /// one of the next bad state, which is rare.
     #[test]
     fn where_a_bad_channel_loses_a_half_bursts_have_holes_and_the_share_stays() {
         let lost = losses("share=1%, burst=8, lost=50%", 1);

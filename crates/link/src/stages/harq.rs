@@ -1,16 +1,16 @@
-//! Repetitions of the radio (HARQ): a block that comes damaged is sent again, and what follows waits for it.
+//! HARQ retransmissions: a block that arrives damaged is sent again, and later ones wait for it.
 //!
 //! 1. A block is a slot: all packets whose last byte leaves in it share its fate.
-//! 2. The channel is good or bad, and forgets which after some milliseconds. Blocks fail seldom while it is good, and often while it is
-//!    bad: a failure says that the next one is near.
+//! 2. The channel is good or bad, and forgets which after some milliseconds. Blocks fail seldom while it is good, and often
+//!    while it is bad: a failure says that the next one is near.
 //! 3. A failed block is sent again `again` later, and again. After [`MOST_REPETITIONS`] it counts as arrived.
 //! 4. Blocks are handed on in order. The queue knows nothing of all that: a block that is sent again has left it.
 //!
-//! The states are of the link's clock, and a block's fate of the seed and the number of its slot. So whatever crosses a link, it meets
+//! The states follow the link's clock, and a block's fate the seed and the number of its slot. So whatever crosses a link, it meets
 //! the same radio.
 //!
 //! Source: every grant of two commercial 5G cells (NR-Scope's recordings of T-Mobile's stand-alone 5G, 15 kHz, FDD, slots of a
-//! millisecond); docs/evidence/radio.md has the shares, and what was not recorded.
+//! millisecond); docs/evidence/radio.md has the shares, and the gaps of the recordings.
 
 use crate::queue::text::{Notation, Part, part, part_in, parts_form};
 use crate::texture::Random;
@@ -31,13 +31,13 @@ pub struct Harq {
     pub memory: Span,
     /// From a transmission to the next one of the same block.
     pub again: Span,
-    /// Share of the first repetitions that fail, too.
+    /// Fraction of the first retransmissions that also fail.
     pub again_fails: Ratio,
-    /// The same of each later one.
+    /// The fraction for each later one.
     pub later_fails: Ratio,
 }
 
-/// What RLC does with a block that failed five times was not recorded: 0.1 % of them down, 1 % up.
+/// RLC's handling of a block that failed five times was not recorded: 0.1 % of them down, 1 % up.
 const MOST_REPETITIONS: usize = 4;
 
 impl Harq {
@@ -180,7 +180,7 @@ impl HarqOverTime {
         if departed_at == Time::NEVER {
             return;
         }
-        // What leaves as a slot ends was in it.
+        // A packet that leaves as a slot ends was in it.
         let number = (departed_at.as_nanos() - 1) / self.slot;
         let begin = number * self.slot;
         self.slot_end = begin.saturating_add(self.slot);
@@ -209,7 +209,7 @@ struct States {
 }
 
 impl States {
-    /// Ours: a thousandth of the states are drawn anew although the last one was known.
+    /// Ours: a thousandth of the states are drawn again although the last one was known.
     const MEMORIES_IN_A_STRETCH: u64 = 1_000;
 
     fn new(harq: &Harq, seed: u64) -> Self {

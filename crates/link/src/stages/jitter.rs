@@ -12,7 +12,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 pub struct Jitter {
     /// The longest extra delay. Each packet's is uniform between zero and this.
     pub up_to: Span,
-    /// Whether a packet may overtake the one before. Otherwise it arrives together with that one at the earliest, as
+    /// True if a packet may overtake the one before. Otherwise it arrives together with that one at the earliest, as
     /// over a radio link that delivers in order.
     pub reorders: bool,
 }

@@ -25,7 +25,7 @@ impl LossOverTime {
         Some(Self { rate, now, loss, bursts: bursts.map(|bursts| Channel::new(bursts, seed)) })
     }
 
-    /// Whether a packet of `now` is lost.
+    /// True if a packet at `now` is lost.
     #[inline]
     pub(crate) fn strikes(&mut self, now: Time) -> bool {
         if self.now.is_over(now) {

@@ -4,8 +4,9 @@
 //!   Entry: loss  ->  queue  ->  Timing: access  ->  service  ->  Timing: repetitions, delay, jitter
 //! ```
 //!
-//! A new stage is a file of its own and its lines here: a setting in [`LinkConfig`], and its place in one of the two groups. Every kind of
-//! link, and each user of a cell, has these groups. A policer and reordering are of a whole path: `forward_path.rs` has their places.
+//! A new stage is a file of its own and its lines here: a setting in [`LinkConfig`], and its place in one of the two groups.
+//! Every kind of link, and each user of a cell, has these groups. A policer and reordering apply to a whole path:
+//! `forward_path.rs` has their places.
 
 mod access;
 mod burst_loss;
@@ -38,7 +39,7 @@ use std::sync::Arc;
 /// One direction of a path.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
-    /// What it can carry over time.
+    /// Its capacity over time.
     pub capacity: Arc<Capacity>,
     /// How many packets may wait, and which are dropped or marked.
     pub queue: Queue,
@@ -48,9 +49,9 @@ pub struct LinkConfig {
     pub jitter: Jitter,
     /// Share of the packets that are lost at random and independently of each other, before the queue.
     pub loss: ShareOverTime,
-    /// What is lost in bursts, in addition.
+    /// Additional losses in bursts.
     pub burst_loss: Option<BurstLoss>,
-    /// What a packet waits that finds the phone silent, where this is an uplink.
+    /// The uplink access delay, if this is an uplink.
     pub access: Option<Access>,
     /// How blocks fail behind the service, and are sent again.
     pub harq: Option<Harq>,
@@ -78,7 +79,7 @@ impl LinkConfig {
         [until_served, Self { delay, jitter, harq, ..Self::transparent() }]
     }
 
-    /// The longest way of a packet that finds the queue empty and leaves at `time`, but for its service.
+    /// The longest way of a packet that finds the queue empty and leaves at `time`, except for its service.
     pub fn longest_way(&self, time: Time) -> Span {
         let access = self.access.map_or(Span::ZERO, |access| access.longest());
         let harq = self.harq.map_or(Span::ZERO, |harq| harq.longest());

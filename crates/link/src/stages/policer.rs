@@ -1,4 +1,4 @@
-//! A policer: a bucket of tokens before the queue. What comes faster than its rate is dropped, the rest passes without delay.
+//! A policer: a bucket of tokens before the queue. Packets above its rate are dropped, the rest passes without delay.
 //!
 //! The bucket is kept as the time at which it will be full again (the virtual scheduling of ITU-T I.371, annex A), in whole
 //! nanoseconds: nothing has to be added up between packets.
@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub struct Policer {
     /// How fast tokens come.
     pub rate: Rate,
-    /// How many there are at most, and at first: what may pass at once.
+    /// The largest and first number of tokens: the burst that may pass.
     pub bucket: Bytes,
 }
 

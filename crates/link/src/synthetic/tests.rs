@@ -34,7 +34,7 @@ fn of_slots(rates: &[f64], keep: bool) -> Series {
     Series { seconds, slots: keep.then_some(slots) }
 }
 
-/// The real traces behind a synthetic link: (folder, what the file name begins with, what it ends with). Downlinks
+/// The real traces behind a synthetic link: (folder, prefix of the file name, suffix of it). Downlinks
 /// only, and without `rapidGold` of 3g-hspa, which is synthetic itself.
 fn sources(link: &str) -> &'static [(&'static str, &'static str, &'static str)] {
     match link {

@@ -1,17 +1,18 @@
-//! What happens within a second, for recordings that have one rate a second.
+//! Rate variation within a second, for traces that have one rate per second.
 //!
-//! A recording of whole seconds flatters every sender that follows the rate: within its seconds nothing changes. A texture adds what
-//! was measured of the time below, and keeps the bytes of every second:
+//! A recording of whole seconds flatters every sender that follows the rate: within its seconds nothing changes. A texture adds
+//! the measured variation below a second, and keeps the bytes of every second:
 //!
-//! 1. Within the second the rate wanders as a process that was fitted to recordings of every 100 ms ([`process`]), or as in a second of such
-//!    recordings that was alike ([`shapes`]).
-//! 2. Data leave in the slots of a duplex pattern: downlink slots carry what the rate says, the others nothing. It is `DDDSU`, of which
-//!    the special slot `S` carries half. What has to be sent again is no matter of capacity: see `stages/harq.rs`.
+//! 1. Within the second the rate wanders as a process that was fitted to recordings of every 100 ms ([`process`]), or as in a
+//!    second of such recordings that was alike ([`shapes`]).
+//! 2. Data leave in the slots of a duplex pattern: downlink slots carry the rate, the others nothing. It is `DDDSU`; the
+//!    special slot `S` carries half. Retransmissions do not belong to capacity: see `stages/harq.rs`.
 //!
-//! As text: `drive.mbps,texture=mmwave,slots=mmwave,texture-seed=2`, and `texture=shapes:FOLDER`. Seeded: the same text is the same link on every machine.
+//! As text: `drive.mbps,texture=mmwave,slots=mmwave,texture-seed=2`, and `texture=shapes:FOLDER`. Seeded: the same text is the
+//! same link on every machine.
 //!
-//! Source: fits to recordings of every 100 ms (Lumos5G's and others' of mmWave uplink and mid-band downlink), and published slots;
-//! docs/link-model.md has the numbers and what they were checked against.
+//! Source: fits to recordings of every 100 ms (Lumos5G's and others' of mmWave uplink and mid-band downlink), and published
+//! slots; docs/link-model.md has the numbers and their validation.
 
 mod process;
 mod shapes;
@@ -45,7 +46,7 @@ pub enum Wander {
     Shapes(PathBuf),
 }
 
-/// What is added within the seconds of a recording.
+/// The variation added within the seconds of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Texture {
     /// How the rate wanders.
@@ -68,8 +69,8 @@ impl Texture {
     /// The link with its texture.
     ///
     /// # Errors
-    /// A link that has a texture of its own: delivery opportunities, or rates that last for less than a second; one without an end or
-    /// longer than half an hour. A folder without recordings of every 100 ms.
+    /// A link that has a texture of its own: delivery opportunities, or rates that last for less than a second; one without an
+    /// end or longer than half an hour. A folder without recordings of every 100 ms.
     pub(crate) fn add_to(&self, capacity: &Capacity) -> Result<Capacity, TextureError> {
         let means = means(capacity)?;
         let mut random = Random::new(self.seed);
@@ -224,7 +225,7 @@ impl fmt::Display for Texture {
 /// How a radio's slots are.
 struct Slots {
     length: Span,
-    /// What each slot of the pattern carries, a whole one being 1.
+    /// The capacity of each slot of the pattern, a whole one being 1.
     pattern: &'static [f64],
 }
 
@@ -243,7 +244,7 @@ impl Slots {
     }
 }
 
-/// Rates of each 5 ms as what each slot carries.
+/// Rates of each 5 ms as the capacity of each slot.
 fn in_slots(rates: &[f64], slots: &Slots) -> Result<Capacity, CapacityError> {
     let per_step = (process::STEP.as_nanos() / slots.length.as_nanos()) as usize;
     let share = slots.pattern.len() as f64 / slots.pattern.iter().sum::<f64>();

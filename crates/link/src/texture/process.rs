@@ -1,11 +1,12 @@
 //! How a rate wanders within a second.
 //!
 //! 1. A straight line between the means of the seconds, so that a second in which the level changes is not flat.
-//! 2. Around it a lognormal process that forgets within 80 to 180 ms (Ornstein and Uhlenbeck). Its size is drawn for each second so that
-//!    the variation of the second's ten means of 100 ms is what was measured at that level and that change of the level.
+//! 2. Around it a lognormal process that forgets within 80 to 180 ms (Ornstein and Uhlenbeck). Its size is drawn for each
+//!    second so that the variation of the second's ten means of 100 ms is the measured one at that level and that change of the
+//!    level.
 //! 3. Around that another, small one, that forgets within 20 ms.
 //! 4. Dips to at most 15 % for some 150 ms: blockage, where the level is low.
-//! 5. Each second then carries what it did.
+//! 5. Each second then carries its own bytes.
 
 use super::{Radio, Random};
 use cellcc_units::Span;
@@ -18,7 +19,7 @@ const STEP_S: f64 = 0.005;
 const MEAN_S: f64 = 0.1;
 const STEPS_PER_MEAN: usize = 20;
 
-/// What was fitted to recordings of every 100 ms: with `c` half the change from the second before to the one after over the mean, and
+/// The fit to recordings of every 100 ms: with `c` half the change from the second before to the one after over the mean, and
 /// `l` the second's level over the recording's 99th percentile, `ln CV = a + b ln c + d ln l + N(0, e)`.
 pub(super) struct Fit {
     a: f64,
@@ -46,7 +47,7 @@ impl Fit {
 const FAST_MEMORY_S: f64 = 0.02;
 const FAST_SHARE: f64 = 0.9;
 const MOST_FAST: f64 = 0.1;
-/// Bounds of what was measured.
+/// Bounds of the measurements.
 const LEAST_CHANGE: f64 = 0.005;
 const LEAST_LEVEL: f64 = 0.02;
 const VARIATION: (f64, f64) = (0.01, 1.5);
@@ -115,12 +116,13 @@ pub(super) fn of_tenths(steps: &[f64]) -> f64 {
     if mean > 0.0 { libm::sqrt(variance) / mean } else { 0.0 }
 }
 
-/// How large the slow process must be in the logarithm, so that with the line and the fast one the tenths vary as much as they should.
+/// How large the slow process must be in the logarithm, so that with the line and the fast one the tenths vary as much as they
+/// should.
 fn slow_size(fit: &Fit, variation: f64, of_line: f64, fast_size: f64) -> f64 {
-    /// What the line and the fast process leave at least, and what the means of tenths keep of the process at least.
+    /// The least remainder of the line and the fast process, and the least part of the process in the means of tenths.
     const LEAST_VARIANCE: f64 = 1e-5;
     const LEAST_KEPT: f64 = 0.05;
-    // Within a second: what the means of tenths vary less what the seconds' own do.
+    // Within a second: the variation of the means of tenths minus that of the seconds' own.
     let kept = (kept_by_means(MEAN_S, fit.memory_s) - kept_by_means(1.0, fit.memory_s)).max(LEAST_KEPT);
     let fast = fast_size * fast_size * kept_by_means(MEAN_S, FAST_MEMORY_S);
     let left = (variation * variation - of_line * of_line - fast).max(LEAST_VARIANCE);
@@ -148,7 +150,7 @@ pub(super) fn percentile_99(means: &[f64]) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1].max(f64::MIN_POSITIVE)
 }
 
-/// Of mean zero and variance one, with a memory.
+/// A process of mean zero and variance one, with a memory.
 struct Process {
     kept: f64,
     value: f64,

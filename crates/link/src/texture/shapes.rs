@@ -1,13 +1,13 @@
 //! Seconds as they were recorded elsewhere: the shape of a second that was alike.
 //!
 //! 1. A library holds the seconds of recordings of every 100 ms: each as ten shares of its mean.
-//! 2. What makes two seconds alike: the level (over the recording's peak), the slope (from the second before to the one after) and the
-//!    curvature, each over the mean.
+//! 2. The similarity of two seconds: the level (over the recording's peak), the slope (from the second before to the one after)
+//!    and the curvature, each over the mean.
 //! 3. For each second one of the eight nearest is drawn, rather one that begins where the last one ended.
 //!
-//! Source: research for this project. On mmWave uplink the even runs of a campaign predicted the odd ones: variation of 100 ms while
-//! driving, mean / median / 90th percentile 0.32 / 0.26 / 0.69 for 0.30 / 0.23 / 0.62; walking 0.23 / 0.17 / 0.52 for 0.21 / 0.17 /
-//! 0.48 (the same routes, so that they are not independent).
+//! Source: research for this project. On mmWave uplink the even runs of a campaign predicted the odd ones: variation of 100 ms
+//! while driving, mean / median / 90th percentile 0.32 / 0.26 / 0.69 for 0.30 / 0.23 / 0.62; walking 0.23 / 0.17 / 0.52 for
+//! 0.21 / 0.17 / 0.48 (the same routes, so that they are not independent).
 
 use super::{Random, TextureError, process};
 use crate::capacity::{Capacity, Shape};
@@ -19,14 +19,14 @@ use std::path::Path;
 const MAX_FILES: usize = 2_000;
 const TENTHS: usize = 10;
 const TENTH: Span = Span::from_millis(100);
-/// Of so many nearest seconds one is drawn.
+/// One of this many nearest seconds is drawn.
 const NEAREST: usize = 8;
 /// Slower seconds are mostly pauses, and have no shape.
 const LEAST_MEAN: Rate = Rate::from_bytes_per_sec(625_000);
 /// A begin that is off by a quarter of the mean, and by a Mbit/s on top, is e times less likely.
 const JUMP_SHARE: f64 = 0.25;
 const JUMP: f64 = 125_000.0;
-/// How level, slope and curvature are weighed, and what is the same beyond.
+/// The weights of level, slope and curvature, and the limits beyond which they are equal.
 const LEAST_LEVEL: f64 = 0.02;
 const MOST_CHANGE: f64 = 3.0;
 const CHANGE_SCALE: f64 = 5.0;
@@ -105,7 +105,7 @@ impl Library {
     }
 }
 
-/// Adds the seconds of a recording, but for its first and its last, whose slope is not known. Those of another grain are left out.
+/// Adds the seconds of a trace, except for its first and its last, whose slope is not known. Those of another grain are left out.
 fn add_seconds(capacity: &Capacity, seconds: &mut Vec<Second>) {
     let Shape::Steps(steps) = &capacity.shape else { return };
     let is_tenths = |span: Span| span.as_nanos().is_multiple_of(TENTH.as_nanos());
@@ -129,7 +129,7 @@ fn add_seconds(capacity: &Capacity, seconds: &mut Vec<Second>) {
     );
 }
 
-/// What makes seconds alike: level, slope, curvature.
+/// The features of seconds: level, slope, curvature.
 fn features(means: &[f64]) -> Vec<[f64; 3]> {
     let peak = process::percentile_99(means);
     let of = |second: usize| {

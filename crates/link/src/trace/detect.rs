@@ -1,4 +1,4 @@
-//! What kind of file a trace is: compression by content, format by name and then by content.
+//! Detection of a trace's kind of file: compression by content, format by name and then by content.
 
 use super::{Format, MAX_TEXT_BYTES, Problem, data_lines, shown};
 use std::borrow::Cow;

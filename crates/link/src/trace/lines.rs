@@ -1,5 +1,5 @@
-//! Formats of plain lines: Mahimahi's, with one delivery opportunity per line, in milliseconds; and rates over time, with a time and
-//! a rate, separated by white space.
+//! Formats of plain lines: Mahimahi's, with one delivery opportunity per line, in milliseconds; and rates over time, with a
+//! time and a rate, separated by white space.
 
 use super::{Problem, TraceError, data_lines, shown};
 use crate::capacity::{Capacity, CapacityError};
@@ -12,9 +12,9 @@ pub(super) struct Series<'a> {
     points: Vec<(Span, Rate)>,
     /// Where the run that is read began.
     run_begins_at: Span,
-    /// The points before this one are of earlier runs.
+    /// The points before this one belong to earlier runs.
     run_begins_with: usize,
-    /// Of the run that is read, in seconds, as they were written.
+    /// First time of the run, in seconds, as written.
     first_time: f64,
     last_time: f64,
 }
@@ -60,7 +60,7 @@ impl<'a> Series<'a> {
         Ok(())
     }
 
-    /// What follows is a run of its own: its first line comes when the last rate has held as long as the one before.
+    /// The next lines are another run: its first line comes when the last rate has held as long as the one before.
     pub(super) fn end_run(&mut self) {
         match self.points[self.run_begins_with..] {
             [] => return,
@@ -136,7 +136,7 @@ fn milli(field: &str) -> Result<u64, Problem> {
     if field.is_empty() || !field.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(not_a_number());
     }
-    // Digits only: what does not fit is too large.
+    // Digits only: a number that does not fit is too large.
     field.parse().map_err(|_| Problem::Capacity(CapacityError::TooLong))
 }
 

@@ -1,10 +1,13 @@
-//! Reading and writing traces: what a real link carried, from a file.
+//! Reading and writing traces: a real link's deliveries, from a file.
 //!
 //! | format | recognised by | content |
 //! |---|---|---|
-//! | Mahimahi | `.mahi`, `.up`, `.down`, or one whole number per line | milliseconds, one delivery opportunity for 1500 bytes per line |
-//! | rate | `.mbps`, or two numbers per line | seconds and Mbit/s; a rate holds until the next line's time, the last one as long as the one before |
-//! | CSV | `.csv`, or a header line with commas | named columns: a time such as `time_s` or `time_ms`, a rate such as `rate_mbit_s`; other columns are left alone. The Irish 5G data and Lumos5G are read as they were published |
+//! | Mahimahi | `.mahi`, `.up`, `.down`, or one whole number per line | milliseconds, one delivery opportunity for 1500 bytes
+//! per line |
+//! | rate | `.mbps`, or two numbers per line | seconds and Mbit/s; a rate holds until the next line's time, the last one as
+//! long as the one before |
+//! | CSV | `.csv`, or a header line with commas | named columns: a time such as `time_s` or `time_ms`, a rate such as
+//! `rate_mbit_s`; other columns are left alone. The Irish 5G data and Lumos5G are read as they were published |
 //!
 //! Each may be compressed with gzip or xz, which is recognised by content. Empty lines and lines that begin with
 //! `#` are skipped. The first line of a rate trace is time zero; of several lines at the same time the last one counts;
@@ -26,14 +29,14 @@ use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// A trace that was read: a capacity, where it came from and what it was.
+/// A trace as read: a capacity, its source and its kind.
 #[derive(Debug, Clone)]
 pub struct Trace {
     /// The file name without its folder and without `.gz` or `.xz`.
     pub name: String,
     /// The format it was in.
     pub format: Format,
-    /// What it says that the link can carry; repeats.
+    /// Its capacity; repeats.
     pub capacity: Arc<Capacity>,
     /// SHA-256, in hexadecimal digits, of the trace in a canonical form: two files that mean the same have the same
     /// hash, however they are compressed, spaced or commented.
@@ -79,7 +82,7 @@ pub enum Problem {
     Damaged {
         /// `gzip` or `xz`.
         kind: &'static str,
-        /// What the decompressor says.
+        /// The decompressor's error.
         cause: std::io::Error,
     },
     /// More text than [`MAX_TEXT_BYTES`].
@@ -102,7 +105,7 @@ pub enum Problem {
     NotANumber {
         /// The field.
         text: String,
-        /// What was wanted.
+        /// The expected form.
         expected: &'static str,
     },
     /// A line has too many or too few fields.
@@ -173,7 +176,7 @@ pub fn read(path: &Path) -> Result<Trace, TraceError> {
     read_run(path, None)
 }
 
-/// The same of one run of a file with several; `None`: all of them, one after the other.
+/// Reads one run of a file with several; `None`: all of them, one after the other.
 ///
 /// # Errors
 /// As [`read`]; and where the file has no such run.

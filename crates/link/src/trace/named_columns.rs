@@ -38,8 +38,8 @@ const PUBLISHED: [Published; 2] = [
     // Raca et al., "Beyond throughput, the next generation: a 5G dataset with channel and context metrics" (MMSys 2020),
     // and their 4G dataset of 2018: logs of G-NetTrack Pro, in kbit/s.
     Published { time: ("timestamp", Clock::Date), rate: ("dl_bitrate", 1e-3), run: None },
-    // Narayanan et al., "Lumos5G: mapping and predicting commercial mmWave 5G throughput" (IMC 2020), README of version
-    // 1.0: a row a second; iPerf's Mbit/s, as in the paper's figures.
+    // Narayanan et al., "Lumos5G: mapping and predicting commercial mmWave 5G throughput" (IMC 2020), README of version 1.0:
+    // one row per second; iPerf's Mbit/s, as in the paper's figures.
     Published { time: ("seq_num", Clock::Number(1.0)), rate: ("throughput", 1.0), run: Some("run_num") },
 ];
 
@@ -70,7 +70,7 @@ const RATE_UNITS: [(&str, f64); 8] = [
     ("_gbps", 1e3),
 ];
 
-/// What a published file has where nothing was measured.
+/// Cells of a published file without a measurement.
 const NOT_MEASURED: [&str; 2] = ["", "-"];
 
 const A_DATE: &str = "a date and a time of day such as `2019.12.14_10.16.30`";
@@ -99,7 +99,7 @@ fn columns(header: &csv::StringRecord) -> Result<Columns, Problem> {
     Ok(Columns { time: (time, Clock::Number(factor)), rate, run: None, has_gaps: false })
 }
 
-/// The one column that `matches`, with what that makes of its name; several could each be meant.
+/// The one column that `matches`, with the result of its name; several are ambiguous.
 fn only<T>(
     names: &[String],
     what: &'static str,

@@ -36,7 +36,7 @@ pub fn rate(capacity: &Capacity, length: Span, bin: Span, out: &mut impl Write) 
     bins(capacity, length, bin, |secs, mbit| writeln!(out, "{secs}\t{mbit}"))
 }
 
-/// The same as CSV with the columns `time_s` and `rate_mbit_s`.
+/// Writes CSV with the columns `time_s` and `rate_mbit_s`.
 ///
 /// # Errors
 /// As [`rate`].

@@ -24,7 +24,7 @@ impl Random {
 pub(crate) const HEADER: &str = "timestamp,system_frame_index,slot_index,rnti,rnti_type,dci_format,mcs_index,redundancy_version,\
                           new_data_indicator,harq_id\n";
 
-/// How the blocks of one phone fail, and what the receiver hears of them.
+/// The failures of one phone's blocks, and the receiver's misses.
 #[derive(Clone, Copy)]
 pub(crate) struct Channel {
     pub(crate) failed: f64,
@@ -41,7 +41,7 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// What `harq=fdd` has.
+    /// The values of `harq=fdd`.
     pub(crate) const FDD: Self = Self {
         failed: 0.06,
         bad: 0.08,
@@ -67,7 +67,7 @@ impl Channel {
         let forgets = 1.0 - libm::exp(-slot_ms / self.memory_ms);
         let again = (self.again_ms as f64 / slot_ms) as u64;
         let (mut is_bad, mut sent, mut slot) = (random.happens(self.bad), 0, 0);
-        // Of each process: its new-data indicator, and the repetition that is to come, with its slot.
+        // State of each process: its new-data indicator, and the next retransmission, with its slot.
         let mut processes = [(0, None); 16];
         while sent < blocks || processes.iter().any(|(_, repetition)| repetition.is_some()) {
             if random.happens(forgets) {
@@ -130,7 +130,7 @@ pub(crate) struct Pinged {
     /// A cycle of requests, or none: then a packet waits at random for as long.
     pub(crate) cycle_ms: f64,
     pub(crate) has_cycle: bool,
-    /// What the first ping costs more.
+    /// The extra delay of the first ping.
     pub(crate) wake_ms: f64,
     pub(crate) lost: f64,
     pub(crate) stamps: bool,

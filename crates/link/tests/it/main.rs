@@ -1,4 +1,4 @@
-//! Links of files: which files are traces, and what is made of them; and the radio: what recordings say of it, and the model against them.
+//! Links of files: the detection and reading of traces; and the radio: findings from recordings, and the model against them.
 
 mod generated;
 mod model;

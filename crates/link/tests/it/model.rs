@@ -1,4 +1,4 @@
-//! The wait of a silent phone, against what pings say of it. Repetitions are held to their figures where they stand, in the crate.
+//! The wait of a silent phone, against the findings of pings. Repetitions are held to their figures where they stand, in the crate.
 
 use cellcc_link::radio::{self, Cycle, Findings, Recording};
 use cellcc_link::{Capacity, Delivery, Link, LinkConfig, Packet, Poll};
@@ -32,7 +32,7 @@ fn modelled(access: &str, count: u64) -> Vec<(f64, f64)> {
     std::iter::from_fn(next).map(|it| (it.queued_at.as_secs_f64() * 1e3, rtt(&it))).collect()
 }
 
-/// What `cellcc trace radio` says of the cycle in such pings.
+/// The cycle that `cellcc trace radio` finds in such pings.
 fn cycle(pings: &[(f64, f64)]) -> Option<Cycle> {
     let mut text = String::new();
     for (number, (sent, rtt)) in (1..).zip(pings) {
@@ -48,8 +48,8 @@ fn shares(cycle: &Cycle, request_ms: f64) -> (f64, f64) {
     (period.share, period.shuffled_share)
 }
 
-/// Recorded on 5G SA and NSA: 12 ms above the smallest in the median, quartiles 8 and 17. So access explains most of the median, and nothing
-/// of the tail.
+/// Recorded on 5G SA and NSA: 12 ms above the smallest in the median, quartiles 8 and 17. So access explains most of the
+/// median, and nothing of the tail.
 #[test]
 fn a_ping_waits_evenly_up_to_the_cycle_of_requests() {
     let mut rtts: Vec<f64> = modelled("request=20ms", 4_000).into_iter().map(|(_, rtt)| rtt).collect();
@@ -71,7 +71,8 @@ fn the_cycle_shows_in_the_pings_of_the_model() {
     assert_eq!(cycle(&modelled("", 250)), None);
 }
 
-/// T-Mobile, Chicago and Boston: 20 ms in 10.2 % (SA) and 13.2 % (NSA) of the windows, and in none of them where their RTTs are shuffled.
+/// T-Mobile, Chicago and Boston: 20 ms in 10.2 % (SA) and 13.2 % (NSA) of the windows, and in none of them where their RTTs are
+/// shuffled.
 #[test]
 fn the_cycle_shows_in_recorded_pings() {
     let Some(root) = std::env::var_os("CELLCC_PINGS") else {

@@ -1,4 +1,4 @@
-//! What recordings say of a radio, where it is known what they should say.
+//! Findings from recordings of a radio with known parameters.
 
 use crate::generated::{Channel, HEADER, Pinged};
 use cellcc_link::radio::{self, Findings, Grants, Pings, Recording};
@@ -247,8 +247,9 @@ proptest! {
     }
 }
 
-/// What was measured in the 11 logs of T-Mobile's first cell that NR-Scope's authors published (repository PrincetonUniversity/NR-Scope,
-/// commit 698ceeb, demo_script/t_mobile1_ueactivity_*.csv). Runs where `CELLCC_RADIO_LOGS` names their folder.
+/// The measurements of the 11 logs of T-Mobile's first cell that NR-Scope's authors published (repository
+/// PrincetonUniversity/NR-Scope, commit 698ceeb, demo_script/t_mobile1_ueactivity_*.csv). Runs where `CELLCC_RADIO_LOGS` names
+/// their folder.
 #[test]
 fn the_published_logs_of_a_cell_say_what_was_measured_in_them() {
     let Some(folder) = std::env::var_os("CELLCC_RADIO_LOGS") else {

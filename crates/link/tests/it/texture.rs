@@ -1,4 +1,4 @@
-//! The texture against recordings of every 100 ms: what is lost by averaging them over seconds, and put back.
+//! The texture against recordings of every 100 ms: the variation that averaging over seconds removes, and the texture restores.
 
 use cellcc_link::{Capacity, CapacitySpec, trace};
 use cellcc_units::{Rate, Span, Time};
@@ -18,7 +18,7 @@ fn rate(link: &Capacity, from: u64, millis: u64) -> Rate {
     link.rate_in(at(from), at(from + millis))
 }
 
-/// As if one rate a second had been recorded.
+/// The trace as recorded with one rate per second.
 fn averaged(link: &Capacity) -> Capacity {
     let steps = (0..seconds(link)).map(|second| (Span::from_secs(1), rate(link, second * 1000, 1000)));
     Capacity::from_steps(steps.collect()).unwrap()
@@ -59,7 +59,7 @@ fn recordings(root: &Path, runs: [&str; 2], kind: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The variations of a link of one rate a second with this texture.
+/// The variations of a link with one rate per second and this texture.
 fn textured(flat: &Arc<Capacity>, texture: &str, seed: u64) -> Vec<f64> {
     let spec: CapacitySpec = format!("flat,texture={texture},texture-seed={seed}").parse().unwrap();
     variations(&spec.open(|_| Some(Arc::clone(flat))).unwrap().capacity)
@@ -85,15 +85,15 @@ fn seconds_vary_as_in_other_runs_of_the_same_campaign() {
             }
         }
         let [recorded, shapes, process] = [recorded, shapes, process].map(|values| mean(&values));
-        // Of different runs on the same route.
+        // From different runs on one route.
         assert!((shapes / recorded - 1.0).abs() < 0.25, "{kind}: shapes {shapes}, recorded {recorded}");
         // Fitted to all of them together.
         assert!((process / recorded - 1.0).abs() < 0.5, "{kind}: process {process}, recorded {recorded}");
     }
 }
 
-/// Downlinks of 5G SA and NSA: every second run has the mean, the median and the 90th percentile that the shapes of the others give it.
-/// All but the median of SA, which is 29 % too low with seven runs for seven (docs/evidence/radio.md).
+/// Downlinks of 5G SA and NSA: every second run has the mean, the median and the 90th percentile that the shapes of the others
+/// give it. All but the median of SA, which is 29 % too low with seven runs for seven (docs/evidence/radio.md).
 #[test]
 fn seconds_of_5g_sa_and_nsa_vary_as_in_every_second_run() {
     let Some(root) = std::env::var_os("CELLCC_TRACES") else { return };

@@ -194,7 +194,7 @@ fn a_part_of_a_trace_repeats() {
     assert_eq!(rates, [20.0, 30.0, 20.0, 30.0]);
     let opportunities = Capacity::from_opportunities([0, 4, 6, 10]).unwrap();
     let part = opportunities.cut(Span::from_millis(4), Some(Span::from_millis(4))).unwrap();
-    // Of the part after 4 ms and up to 8 ms only the opportunity at 6 ms is left: at 2 ms, then 6, 10 ...
+    // From the part after 4 ms and up to 8 ms only the opportunity at 6 ms is left: at 2 ms, then 6, 10 ...
     let mut clock = ServiceClock::new(part.into());
     let ends = [(); 3].map(|()| clock.finish(Time::ZERO, Bytes::new(1500)).as_nanos() / 1_000_000);
     assert_eq!(ends, [2, 6, 10]);

@@ -38,8 +38,8 @@ impl Part {
     }
 }
 
-/// Draws the name of each key once, at the last point of the first of its marks, where it covers the least: points,
-/// intervals, names, and what is outside the axes.
+/// Draws the name of each key once, at the last point of the first of its marks, where it covers the least: points, intervals,
+/// names, and the area outside the axes.
 pub(super) fn draw(chart: &Chart, panel: &Panel, figure: &Figure) -> Drawn {
     let area = chart.plotting_area();
     let place = |point: (f64, f64)| {

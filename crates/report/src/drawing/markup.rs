@@ -1,4 +1,4 @@
-//! What HTML and SVG have in common.
+//! The common part of HTML and SVG.
 
 /// Text that the user chose, as text of a page or as the value of an attribute.
 pub(crate) fn escape(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! What files are drawn with.
+//! The drawing of files.
 
 mod labels;
 pub(crate) mod markup;

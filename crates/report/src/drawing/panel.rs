@@ -23,7 +23,7 @@ const MARKERS: usize = 6;
 pub(super) const DASH: u32 = 14;
 pub(super) const GAP: u32 = 10;
 const INK: RGBColor = RGBColor(0x1c, 0x1f, 0x23);
-/// What a link could carry, as an area.
+/// A link's capacity, as an area.
 pub(super) const CAPACITY: RGBColor = RGBColor(0xd2, 0xd6, 0xda);
 const GRID: RGBColor = RGBColor(0xdd, 0xe0, 0xe3);
 /// From the lightest cell to the darkest one: white to the first of the colours.

@@ -28,7 +28,7 @@ const CATALOG: Ref = Ref::new(1);
 const PAGES: Ref = Ref::new(2);
 const PAGE: Ref = Ref::new(3);
 const CONTENT: Ref = Ref::new(4);
-/// Of the first font; each takes five numbers.
+/// Number of the first font; each takes five numbers.
 const FIRST_FONT: i32 = 5;
 
 pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError> {
@@ -40,7 +40,7 @@ pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError
     page.draw(tree.root())?;
 
     let mut pdf = Pdf::new();
-    // What pdfLaTeX takes without a warning.
+    // pdfLaTeX takes this version without a warning.
     pdf.set_version(1, 5);
     pdf.catalog(CATALOG).pages(PAGES);
     pdf.pages(PAGES).kids([PAGE]).count(1);
@@ -61,7 +61,7 @@ pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError
     Ok(pdf.finish())
 }
 
-/// A font's parts: the font, its letters, their measures, their outlines, and what they mean.
+/// A font's parts: the font, its letters, their measures, their outlines, and their meanings.
 fn references(font: usize) -> [Ref; 5] {
     [0, 1, 2, 3, 4].map(|part| Ref::new(FIRST_FONT + 5 * font as i32 + part))
 }
@@ -78,10 +78,10 @@ struct Page<'a> {
     database: &'a fontdb::Database,
 }
 
-/// A font, and what of it is used.
+/// A font, and its used part.
 struct Font {
     id: fontdb::ID,
-    /// By which the page refers to it.
+    /// Its name on the page.
     name: String,
     /// That of its file.
     post_script: String,

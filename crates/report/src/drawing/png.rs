@@ -1,11 +1,11 @@
-//! A figure's SVG, read again to draw it as pixels, for where neither SVG nor PDF is taken, and as PDF: the same on every machine, as
-//! the font comes with it.
+//! A figure's SVG, read again to draw it as pixels, for where neither SVG nor PDF is taken, and as PDF: the same on every
+//! machine, as the font comes with it.
 
 use crate::ReportError;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 
-/// SVG's unit is 1/96 inch; 3 pixels each are 288 per inch, what journals ask for at least.
+/// SVG's unit is 1/96 inch; 3 pixels each are 288 per inch, the least that journals accept.
 const PIXELS_PER_UNIT: f32 = 3.0;
 /// The letters of Latin, Greek and Cyrillic: the same picture on every machine, whatever fonts it has.
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
@@ -37,7 +37,7 @@ pub(crate) fn tree(svg: &str, font: Option<&[u8]>) -> Result<Tree, ReportError> 
     Tree::from_str(svg, &options).map_err(|error| ReportError::Drawing(error.to_string()))
 }
 
-/// What a font is called.
+/// The name of a font.
 ///
 /// # Errors
 /// [`ReportError::Font`] where the content is not a font.

@@ -36,7 +36,7 @@ struct Sheet<'a> {
     columns: usize,
     entries: Vec<(&'a Key, Shape)>,
     places: Vec<(String, (i32, i32))>,
-    /// What legend and panels need.
+    /// The height that legend and panels need.
     least_height: u32,
 }
 
@@ -83,13 +83,13 @@ pub(crate) fn too_small(figure: &Figure, paper: &Paper) -> Option<String> {
 }
 
 impl Figure {
-    /// An SVG document as wide as a column of a paper, or as a page where panels stand side by side. The same figure gives the
-    /// same bytes.
+    /// An SVG document as wide as a column of a paper, or as a page where panels stand side by side. Equal figures give equal
+    /// bytes.
     pub fn svg(&self) -> String {
         self.svg_on(&Paper::default())
     }
 
-    /// The same for a paper of which size and letters are given.
+    /// Draws it for a paper with a given size and font size.
     pub fn svg_on(&self, paper: &Paper) -> String {
         document(self, paper)
     }
@@ -144,7 +144,7 @@ fn places(entries: &[(&Key, Shape)], width: i32) -> Vec<(String, (i32, i32))> {
     places
 }
 
-/// Draws what lines and markers mean, in as many rows as it takes; gives the rest of the area.
+/// Draws the legend of lines and markers, in as many rows as it takes; gives the rest of the area.
 fn legend<'a>(
     area: &Area<'a>,
     entries: &[(&Key, Shape)],

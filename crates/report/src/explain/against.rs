@@ -12,7 +12,7 @@ pub struct AgainstLine {
     pub scheme: String,
     /// On how many traces all schemes ran.
     pub traces: usize,
-    /// What was carried of what the links could carry.
+    /// The used part of the links' capacity.
     pub utilisation: f64,
     /// The 95th percentile of the queueing delay.
     pub p95: DelayAgainst,
@@ -97,7 +97,7 @@ fn name_of<'a>(scheme: &SchemeRuns<'a>) -> &'a str {
     scheme.split_once('(').map_or(scheme, |(name, _)| name)
 }
 
-/// What else the runs of a scheme have in common.
+/// The other common conditions of a scheme's runs.
 fn condition_of<'a>(scheme: &SchemeRuns<'a>) -> (&'a str, &'a str) {
     let scenario = &scheme.runs[0].0.scenario;
     (&scenario.driver, &scenario.variation)

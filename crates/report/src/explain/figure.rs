@@ -1,12 +1,12 @@
-//! One figure of what no sender could avoid: use against delay, with the schemes in it.
+//! One figure of the lower bound: utilisation against delay, with the schemes in it.
 
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Shape, Style};
 use crate::figures::HEIGHT_INCHES;
 
-/// Use of a link and what it costs.
+/// Utilisation of a link and its delay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UseAndDelay {
-    /// What was carried of what the link could carry.
+    /// The used part of the link's capacity.
     pub utilisation: f64,
     /// The queueing delay in milliseconds: in the figure the mean.
     pub queueing_ms: f64,

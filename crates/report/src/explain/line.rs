@@ -11,13 +11,13 @@ pub struct AtLine {
     pub line_ms: f64,
     /// The scheme's delay divided by that.
     pub ratio: f64,
-    /// The 95 % interval of the ratio over traces: percentiles 2.5 and 97.5 of a bootstrap that draws traces, for all settings the same
-    /// (Efron and Tibshirani, An Introduction to the Bootstrap, section 13.3). None for fewer than ten traces.
+    /// The 95 % interval of the ratio over traces: percentiles 2.5 and 97.5 of a bootstrap that draws traces, for all settings
+    /// the same (Efron and Tibshirani, An Introduction to the Bootstrap, section 13.3). None for fewer than ten traces.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Holds a `scheme` against a `line` of settings. Each has a point for each trace, in the same order. None where the line's mean uses
-/// do not reach to both sides of the scheme's.
+/// Holds a `scheme` against a `line` of settings. Each has a point for each trace, in the same order. None where the line's
+/// mean uses do not reach to both sides of the scheme's.
 pub fn at_line(scheme: &[UseAndDelay], line: &[Vec<UseAndDelay>]) -> Option<AtLine> {
     if scheme.is_empty() {
         return None;
@@ -78,7 +78,7 @@ mod tests {
         UseAndDelay { utilisation, queueing_ms }
     }
 
-    /// The same on `count` traces, of which each has more delay than the one before.
+    /// The line on `count` traces, each with more delay than the one before.
     fn on_traces(count: usize, utilisation: f64, queueing_ms: f64) -> Vec<UseAndDelay> {
         (0..count).map(|trace| at(utilisation, queueing_ms * (1.0 + trace as f64))).collect()
     }

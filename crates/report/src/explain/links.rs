@@ -12,13 +12,13 @@ use std::sync::Arc;
 pub struct LinkPart {
     /// The trace, as the user wrote it.
     pub name: String,
-    /// What the link carries, from the beginning of the part.
+    /// The link's capacity, from the beginning of the part.
     pub capacity: Arc<Capacity>,
     /// How long the part is.
     pub duration: Span,
     /// The RTT without any queue.
     pub rtt: Span,
-    /// What a packet waits that finds the phone silent.
+    /// The uplink access delay.
     pub access: Option<Access>,
 }
 
@@ -39,7 +39,7 @@ pub fn least_delays(parts: &[LinkPart]) -> Result<Vec<DelayFloor>, ExplainError>
     solved.into_iter().collect()
 }
 
-/// The uses of which [`LinkDelay`] has the least delay.
+/// The utilisations for which [`LinkDelay`] has the least delay.
 const USES: [f64; 3] = [0.90, 0.95, 0.98];
 /// Those of the line in the figure.
 const DRAWN_USES: [f64; 12] = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99];
@@ -60,16 +60,16 @@ pub struct LinkDelay {
 /// The least mean delay at a use of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bound {
-    /// What is carried of what the link could carry.
+    /// The used part of the link's capacity.
     pub utilisation: f64,
     /// No sender has less.
     pub queueing_mean_ms: f64,
-    /// Of the sender whose mean is the least.
+    /// The percentile of the sender whose mean is the least.
     pub queueing_p95_ms: f64,
 }
 
 impl LinkDelay {
-    /// Of a part, whose least delay is `least`.
+    /// The delays of a part, whose least delay is `least`.
     pub fn new(part: &LinkPart, least: &DelayFloor) -> Self {
         let (mean, p95) = least.alone(part.access.as_ref());
         let bounds = USES.map(|utilisation| {

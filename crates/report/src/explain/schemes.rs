@@ -17,7 +17,7 @@ pub struct Explanation<'a> {
 #[derive(Debug)]
 pub(super) struct SchemeRuns<'a> {
     pub(super) name: String,
-    /// The same for schemes that differ in numbers only.
+    /// The text for schemes that differ in numbers only.
     line: String,
     pub(super) runs: Vec<(&'a Record, usize)>,
 }
@@ -29,7 +29,7 @@ pub struct SchemeDelay {
     pub scheme: String,
     /// How many.
     pub runs: usize,
-    /// What was carried of what the link could carry.
+    /// The used part of the link's capacity.
     pub utilisation: f64,
     /// Mean queueing delay in milliseconds.
     pub queueing_mean_ms: f64,
@@ -37,12 +37,12 @@ pub struct SchemeDelay {
     pub least_mean_ms: f64,
     /// The 95th percentile of the queueing delay in milliseconds.
     pub queueing_p95_ms: f64,
-    /// Of the sender whose mean is the least.
+    /// The percentile of the sender whose mean is the least.
     pub least_p95_ms: f64,
 }
 
 impl<'a> Explanation<'a> {
-    /// Of the runs of schemes among these Records; the limit's are left out. Reads each trace anew.
+    /// Explains the runs of schemes among these Records; the limit's are left out. Reads each trace again.
     ///
     /// # Errors
     /// [`ExplainError`] where there is no run, or no link by itself: a cell, or a trace that cannot be read or has changed.
@@ -71,7 +71,8 @@ impl<'a> Explanation<'a> {
         &self.parts
     }
 
-    /// Each scheme's delay and the least of its links, which [`least_delays`](super::least_delays) gives for [`parts`](Self::parts).
+    /// Each scheme's delay and the least of its links, which [`least_delays`](super::least_delays) gives for
+    /// [`parts`](Self::parts).
     pub fn delays(&self, least: &[DelayFloor]) -> Vec<SchemeDelay> {
         self.schemes.iter().map(|scheme| SchemeDelay::new(scheme, least)).collect()
     }

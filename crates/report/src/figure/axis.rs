@@ -1,11 +1,11 @@
-//! Axes: what is where, and which places have a number.
+//! Axes: positions, and the places that have a number.
 
 use serde::Serialize;
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// Its quantity, with the unit.
     pub title: String,
     /// How values become places.
     pub scale: Scale,
@@ -66,7 +66,8 @@ impl Axis {
         Self { scale: Scale::Time, ..Self::linear("Time, s", from_s, to_s) }
     }
 
-    /// Delays in milliseconds, by their logarithms, from one of 1, 2, 5 and 10 to another one; what is not above zero is not counted.
+    /// Delays in milliseconds, by their logarithms, from one of 1, 2, 5 and 10 to another one; values that are not above zero
+    /// do not count.
     pub fn delay(title: impl Into<String>, delays_ms: impl Iterator<Item = f64> + Clone) -> Self {
         Self::by_logarithms(title, delays_ms, delay_text)
     }
@@ -101,7 +102,7 @@ impl Axis {
         Self { ticks, ..Self::linear(title, -0.5, names.len().max(1) as f64 - 0.5) }
     }
 
-    /// The same with larger values further left.
+    /// Puts larger values further left.
     #[must_use]
     pub fn leftwards(self) -> Self {
         Self { leftwards: true, ..self }

@@ -21,21 +21,21 @@ pub struct Figure {
     /// The stem of its file's name: lower-case letters, digits and hyphens.
     #[serde(skip)]
     pub name: String,
-    /// What it shows, for those who cannot see it and for the text below it.
+    /// Its subject, for those who cannot see it and for the text below it.
     pub title: String,
-    /// What the colours and marks mean; a key that no mark refers to is not shown. A page has each list of keys once.
+    /// The meaning of colours and marks; a key that no mark refers to is not shown. A page has each list of keys once.
     #[serde(skip)]
     pub keys: Vec<Key>,
     /// Plots, in the order of reading.
     pub panels: Vec<Panel>,
     /// How many panels stand side by side; 0 counts as 1.
     pub columns: usize,
-    /// What its reader must know, for the text below it.
+    /// Notes for its reader, for the text below it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What a colour and a mark mean.
+/// The meaning of a colour and a mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Key {
     /// Its name; without one it is not shown.
@@ -50,7 +50,7 @@ pub struct Key {
 /// One plot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Panel {
-    /// What sets it apart from its neighbours; empty where it is the only one.
+    /// Its difference from its neighbours; empty if it is the only one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// The horizontal axis.
@@ -63,13 +63,13 @@ pub struct Panel {
     pub inches: f64,
 }
 
-/// What is drawn in one go.
+/// An element that is drawn in one go.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mark {
     /// The place of its key in [`Figure::keys`].
     #[serde(rename = "k")]
     pub key: usize,
-    /// What sets it apart from other marks of its key, for a page's tooltip.
+    /// Its difference from other marks of its key, for a page's tooltip.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// How its points are drawn.
@@ -81,7 +81,7 @@ pub struct Mark {
     /// By point, the 95 % intervals of x and y; empty: none is known.
     #[serde(rename = "i", skip_serializing_if = "Vec::is_empty", serialize_with = "encode::intervals")]
     pub intervals: Vec<[Option<(f64, f64)>; 2]>,
-    /// By point, how dark a cell is: 0 to 1, and its text. Of [`Shape::Cells`] only.
+    /// By point, how dark a cell is: 0 to 1, and its text. For [`Shape::Cells`] only.
     #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<(f64, String)>,
 }
@@ -98,7 +98,7 @@ pub enum Shape {
     Path,
     /// A dashed line.
     Dashed,
-    /// What lies below them.
+    /// The area below them.
     Area,
     /// A dot at each.
     Dots,

@@ -10,7 +10,7 @@ pub struct Paper {
     pub width: Option<Length>,
     /// `None`: as high as its panels and its legend are.
     pub height: Option<Length>,
-    /// The size of its letters, with which lines and marks grow; `None`: 7.44 points.
+    /// The size of its letters; lines and marks grow with it. `None`: 7.44 points.
     pub font_size: Option<Length>,
     /// Names stand at the points and at the ends of lines, and there is no legend.
     pub labels: bool,

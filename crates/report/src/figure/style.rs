@@ -60,12 +60,12 @@ impl Style {
         Self::of(index, index)
     }
 
-    /// What schemes are held against: a star in the colour of the text.
+    /// The style of the reference: a star in the colour of the text.
     pub const fn reference() -> Self {
         Self { colour: None, marker: STAR, dash: 2 }
     }
 
-    /// The same colour with the reference's star: what a paper has, of the same thing.
+    /// The colour with the reference's star: the paper's value for it.
     #[must_use]
     pub const fn starred(self) -> Self {
         Self { marker: STAR, ..self }
@@ -84,7 +84,7 @@ impl Style {
         }
     }
 
-    /// The same colour with the marks of the `variation`-th of the varied conditions.
+    /// The colour with the marks of the `variation`-th of the varied conditions.
     pub(crate) fn varied(self, variation: usize) -> Self {
         if self.marker == STAR {
             return self;

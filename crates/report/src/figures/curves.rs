@@ -25,8 +25,8 @@ struct Snapshot {
     points: Vec<(f64, f64)>,
 }
 
-/// What there is to show on a trace, rows in their order: the name of each figure, and the figure of one curve of one flow in
-/// the first run of its row.
+/// The curves on a trace, rows in their order: the name of each figure, and the figure of one curve of one flow in the first
+/// run of its row.
 pub(crate) fn curves(comparison: &Comparison, trace: Trace) -> Vec<(String, Figure)> {
     let mut figures = Vec::new();
     for (row, key) in comparison.rows.iter().zip(&comparison.keys) {
@@ -113,8 +113,8 @@ fn shown(all: &[&Curve]) -> Vec<usize> {
 }
 
 /// The points of a snapshot that were not there, or had another value, in the one before it: those measured in between.
-/// Of the first snapshot none: it holds the search of slow start, which would set the scale of the figure (as the
-/// paper's Figure 7b, "excluding slow start").
+/// The first snapshot is left out: it holds the search of slow start, which would set the scale of the figure (as the paper's
+/// Figure 7b, "excluding slow start").
 fn fresh(all: &[&Curve], index: usize) -> Vec<(f32, f32)> {
     let Some(before) = index.checked_sub(1) else { return Vec::new() };
     let mut old = all[before].points.iter().peekable();
@@ -125,15 +125,15 @@ fn fresh(all: &[&Curve], index: usize) -> Vec<(f32, f32)> {
     all[index].points.iter().copied().filter(is_fresh).collect()
 }
 
-/// From the smallest to the largest x that was measured anew; none where nothing was.
+/// From the smallest to the largest x that was measured again; `None` if nothing was.
 fn used_range(measured: &[&Curve]) -> Option<(f32, f32)> {
     let mut used = shown(measured).into_iter().flat_map(|index| fresh(measured, index)).map(|(x, _)| x);
     let first = used.next()?;
     Some(used.fold((first, first), |(low, high), x| (low.min(x), high.max(x))))
 }
 
-/// Of measured points those that are fresh; of other curves what lies in the range that is used, where one is known:
-/// beyond it a curve follows from points of long ago.
+/// Fresh ones of measured points; of other curves the part in the used range, where one is known: beyond it a curve follows
+/// from points of long ago.
 fn snapshots(all: &[&Curve], dots: bool, used: Option<(f32, f32)>) -> Vec<Snapshot> {
     let (first, last) = (all[0].time_s, all[all.len() - 1].time_s);
     let snapshots = shown(all).into_iter().map(|index| {

@@ -14,8 +14,8 @@ pub(crate) const QUEUEING: Delay = ("queueing-delay-cdf", "Queueing delay, ms", 
 /// Delays below this look alike, and zero has no place on a logarithmic axis.
 const LEAST_DELAY_MS: f64 = 0.125;
 
-/// The cumulative distribution of the delays of each row's packets in so many steps, the mean of those on the traces; none where
-/// nobody measured any.
+/// The cumulative distribution of the delays of each row's packets in this many steps, the mean of those on the traces; `None`
+/// if there are no measurements.
 pub(crate) fn cumulative(
     comparison: &Comparison,
     view: View,
@@ -43,8 +43,8 @@ pub(crate) fn cumulative(
     })
 }
 
-/// The delays of all packets of these runs, which are on one trace: packets of several traces are never pooled, as a fast
-/// link has more of them than a slow one.
+/// The delays of all packets of these runs, which are on one trace: packets of several traces are never pooled, as a fast link
+/// has more of them than a slow one.
 fn pooled(runs: &[&Record], delay: fn(&FlowRecord) -> &Distribution) -> Distribution {
     let mut all = Distribution::default();
     runs.iter().flat_map(|run| &run.flows).for_each(|flow| all.merge(delay(flow)));

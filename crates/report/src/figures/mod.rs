@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use sweep::sweep;
 use time::{Detail, first_runs, over_time};
 
-/// With more traces than this, only the average over them is drawn, but for time series.
+/// With more traces than this, only the average over them is drawn, except for time series.
 const MOST_TRACES: usize = 6;
 /// Time series are drawn for the first few traces.
 const MOST_SERIES_TRACES: usize = 3;

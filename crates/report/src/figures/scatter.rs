@@ -1,4 +1,4 @@
-//! What schemes get against how long it takes.
+//! The schemes' gain against their delay.
 
 use crate::comparison::{Comparison, View};
 use crate::figure::{Figure, Mark, Panel, Shape};
@@ -7,8 +7,8 @@ use crate::tables::column::Column;
 use cellcc_experiment::Better;
 use cellcc_statistics::{Average, Certainty};
 
-/// A point a row: right and up is better. (Of the queueing delay the limit has next to none, which would leave the schemes a
-/// corner of a logarithmic axis: files show the RTT.)
+/// A point a row: right and up is better. (The limit has next to no queueing delay, which would leave the schemes a corner of a
+/// logarithmic axis: files show the RTT.)
 pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got: &Column) -> Figure {
     let points: Vec<_> = comparison
         .rows
@@ -28,7 +28,7 @@ pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got:
     let mark = |(key, average, got): &(usize, Option<_>, Average)| match place(average) {
         Some(value) => Mark::new(*key, Shape::Points, vec![(value, got.value)])
             .with_intervals(vec![[average.and_then(interval), interval(*got)]]),
-        // Who never got an answer has no place on a logarithmic axis: a line across.
+        // A scheme without an answer has no place on a logarithmic axis: a line across.
         None => Mark::new(*key, Shape::Dashed, vec![(x.from, got.value), (x.to, got.value)]),
     };
     let marks = points.iter().map(mark).collect();

@@ -1,4 +1,4 @@
-//! What schemes get, and how long it takes, over the conditions that a plan varies: lines, or of two with many values heat maps.
+//! The schemes' gain and delay over the parameters that a plan varies: lines, or for two with many values heat maps.
 
 use crate::comparison::{Comparison, Row, View, distinct};
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape};
@@ -21,8 +21,8 @@ struct Condition<'a> {
     values: Vec<&'a str>,
 }
 
-/// The name of the figure's file, and the figure: a line a scheme over one condition; of two, the one with fewer values sets side
-/// by side what the other does. `None` of more, or of none.
+/// The name of the figure's file, and the figure: one line per scheme over one parameter; for two, the one with fewer values
+/// makes plots side by side. `None` of more, or of none.
 pub(crate) fn sweep(comparison: &Comparison, view: View) -> Option<(String, Figure)> {
     let mut conditions = conditions(comparison)?;
     conditions.sort_by_key(|condition| std::cmp::Reverse(condition.values.len()));
@@ -90,7 +90,7 @@ fn over(
     })
 }
 
-/// For each scheme and quantity the values under both conditions. What a quantity's shades mean is the same for all schemes.
+/// For each scheme and quantity the values under both conditions. A quantity's shades have one meaning for all schemes.
 fn heat_maps(
     comparison: &Comparison,
     view: View,
@@ -192,7 +192,7 @@ impl Condition<'_> {
     }
 }
 
-/// What kind of quantity a text is, and how much of it, in a unit of the kind; packets and the like are counted.
+/// The kind of quantity in a text, and its amount, in a unit of the kind; packets and the like are counted.
 fn quantity(text: &str) -> Option<(&str, f64)> {
     if let Ok(span) = text.parse::<Span>() {
         return Some(("time", span.as_secs_f64()));

@@ -1,4 +1,4 @@
-//! Values over time: those of runs, and those of anybody's lines.
+//! Values over time: those of runs, and those of other lines.
 
 use crate::comparison::{Comparison, Row, Trace, distinct};
 use crate::figure::thin::thin;
@@ -16,7 +16,7 @@ pub(crate) const POINTS: usize = 400;
 const PANEL_INCHES: f64 = 1.8;
 const LOW_PANEL_INCHES: f64 = 1.4;
 
-/// What every run has over time: the name of the column, and the title of its axis.
+/// The quantities over time of every run: the name of the column, and the title of its axis.
 const QUANTITIES: [(&str, &str); 7] = [
     ("throughput_mbit_s", "Throughput, Mbit/s"),
     ("rtt_ms", "RTT, ms"),
@@ -49,7 +49,7 @@ pub(crate) fn first_runs<'a>(
     runs.filter(|(.., run)| !run.series.columns.is_empty())
 }
 
-/// What every run has, a panel a quantity, over the capacity of the link.
+/// The quantities of every run, one panel each, over the capacity of the link.
 pub(crate) fn over_time(comparison: &Comparison, trace: Trace, wanted: &[&str], detail: Detail) -> Figure {
     let mut figure =
         of_columns(comparison, trace, &format!("Over time, on {}", trace.name), detail, |_, name| {
@@ -73,7 +73,7 @@ pub(crate) fn quantities() -> [&'static str; 7] {
     QUANTITIES.map(|(name, _)| name)
 }
 
-/// What schemes show of themselves: a figure a scheme, a panel a value, in the order of the scheme's entry in the registry.
+/// The schemes' internal values: one figure per scheme, one panel per value, in the order of the scheme's entry in the registry.
 pub(crate) fn inside(comparison: &Comparison, trace: Trace, detail: Detail) -> Vec<Figure> {
     let columns = first_runs(comparison, trace).flat_map(|(.., run)| {
         run.series.columns.iter().filter_map(|column| scheme_and_name(run, &column.name))
@@ -99,7 +99,7 @@ pub(crate) fn inside(comparison: &Comparison, trace: Trace, detail: Detail) -> V
 /// The registry says what schemes show.
 static REGISTRY: LazyLock<Registry> = LazyLock::new(cellcc_experiment::registry);
 
-/// What the registry knows of a value that a scheme shows, or a scheme within it: `nacap(base=bbr)`.
+/// The registry's description of a value of a scheme, or of a scheme within it: `nacap(base=bbr)`.
 fn known(scheme: &str, name: &str) -> Option<ShownValue> {
     let mut words = scheme.split(['(', ')', '=', ',']);
     words.find_map(|word| {
@@ -120,7 +120,7 @@ fn scheme_and_name<'a>(run: &'a Record, column: &'a str) -> Option<(&'a str, &'a
     Some((run.flows.get(flow)?.scheme.split('(').next()?, name))
 }
 
-/// The columns that have a place, each as a panel; those of all flows are one line a run.
+/// The columns that have a place, each as a panel; those of all flows are one line per run.
 fn of_columns(
     comparison: &Comparison,
     trace: Trace,
@@ -166,7 +166,7 @@ fn of_columns(
     }
 }
 
-/// What the axis of a column says: its title, and the names of its values where it is a state.
+/// The labels of a column's axis: its title, and the names of its values if it is a state.
 struct Shown {
     title: String,
     states: &'static [&'static str],

@@ -6,7 +6,7 @@ use cellcc_experiment::{Better, Metric, Record, Shown};
 use std::ops::Deref;
 use std::str::FromStr;
 
-/// A column of the summary tables: a metric of runs, asked for by its name, `rtt-p95`, or by its key, `rtt_p95_ms`.
+/// A column of the summary tables: a metric of runs, chosen by its name, `rtt-p95`, or by its key, `rtt_p95_ms`.
 #[derive(Debug, Clone, Copy)]
 pub struct Column(&'static Metric);
 
@@ -37,7 +37,7 @@ impl Column {
         Metric::in_tables().map(|(metric, _)| Self(metric))
     }
 
-    /// Those that are shown without being asked for.
+    /// The columns of a table without a choice.
     pub(crate) fn usual() -> impl Iterator<Item = (Self, Shown)> {
         let usual = Metric::in_tables().filter(|(_, shown)| *shown != Shown::WhenAskedFor);
         usual.map(|(metric, shown)| (Self(metric), shown))
@@ -103,7 +103,7 @@ impl Column {
     }
 }
 
-/// The columns that these records have where none is asked for.
+/// The columns of these records without a choice.
 pub(crate) fn columns(records: &[Record]) -> Vec<Column> {
     let is_known = |column: &Column| records.iter().any(|run| column.value(run).is_some());
     let is_shown = |(column, shown): &(Column, Shown)| *shown == Shown::Always || is_known(column);

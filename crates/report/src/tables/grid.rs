@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 /// A table: names and cells in each row.
 pub(crate) struct Grid {
-    /// What the table is; empty for the first one.
+    /// The subject of the table; empty for the first one.
     pub(crate) caption: String,
-    /// What the rows are called by: a scheme, and the varied conditions.
+    /// The keys of rows: a scheme, and the varied conditions.
     pub(crate) of: Vec<String>,
     /// Title, and statistic and unit below it.
     pub(crate) columns: Vec<(String, String)>,
@@ -26,7 +26,7 @@ pub(crate) struct GridRow {
     pub(crate) cells: Vec<Cell>,
 }
 
-/// A value as text, and what stands below it: its interval, or why there is none.
+/// A value as text, and the line below it: its interval, or the reason for none.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) value: String,
@@ -66,7 +66,7 @@ impl Cell {
         Self::text(value.map_or(NONE.into(), three_digits))
     }
 
-    /// What is no number.
+    /// A cell without a number.
     pub(crate) fn text(value: String) -> Self {
         Self { value, below: None, is_best: false }
     }
@@ -83,7 +83,7 @@ impl Below {
 }
 
 impl GridRow {
-    /// Of something that is no row of a comparison.
+    /// A row that is not in a comparison.
     pub(crate) fn named(name: String, cells: Vec<Cell>) -> Self {
         Self { of: vec![name], is_limit: false, cells }
     }
@@ -152,7 +152,7 @@ pub(crate) fn values(variation: &str, keys: &[String]) -> impl Iterator<Item = S
     keys.iter().map(value).map(str::to_owned)
 }
 
-/// Titles of columns, each with what stands below it.
+/// Titles of columns, each with the line below it.
 pub(crate) fn titles(
     columns: impl Iterator<Item = (&'static str, impl Into<String>)>,
 ) -> Vec<(String, String)> {

@@ -1,4 +1,4 @@
-//! All time series, or all curves, of results as one table: a row a bin or a point, with what it is of.
+//! All time series, or all curves, of results as one table: one row per bin or point, with its run.
 
 use crate::comparison::Comparison;
 use crate::tables::rows::written;
@@ -6,7 +6,7 @@ use cellcc_experiment::Record;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// The columns that say which run a row is of.
+/// The columns that identify the run of a row.
 const OF: &str = "id,scheme,variation,trace,seed,driver";
 
 /// The time series: `time_s`, the beginning of the bin, and a column for each quantity of any run, empty where a run has none.

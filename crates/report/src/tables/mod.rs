@@ -17,7 +17,7 @@ use crate::{TableFormat, TableOptions};
 use cellcc_experiment::Record;
 use text_table::{Style, summary};
 
-/// What [`crate::table`] says, with options.
+/// [`crate::table`], with options.
 pub(crate) fn table(
     records: &[Record],
     format: TableFormat,

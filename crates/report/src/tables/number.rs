@@ -1,6 +1,6 @@
 //! Numbers as people read them.
 
-/// What stands in tables where a value does not exist.
+/// The text for a missing value in tables.
 pub const NONE: &str = "–";
 
 /// `value` with three significant digits and no exponent: `0.812`, `45.3`, `1230`.
@@ -32,7 +32,7 @@ fn outwards(value: f64, up: bool) -> String {
     if value == 0.0 || !value.is_finite() {
         return three_digits(value);
     }
-    // What one in the third digit is worth; read as text it is the nearest number to the power of ten.
+    // The value of one in the third digit; read as text it is the nearest number to the power of ten.
     let one: f64 = format!("1e{}", exponent(&format!("{value:e}")) - 2).parse().unwrap_or(1.0);
     // Sums in another order differ by this share of a digit; a whole number stays one.
     const NOISE: f64 = 1e-9;

@@ -1,4 +1,4 @@
-//! A table of CSV as Parquet: each column of the kind that all of its values are of.
+//! A table of CSV as Parquet: each column has the common kind of its values.
 
 use crate::ReportError;
 use csv::{ReaderBuilder, StringRecord};
@@ -14,7 +14,7 @@ const GROUP: usize = 122_880;
 /// Texts, whatever they look like: an id may have no letter.
 const TEXTS: [&str; 4] = ["id", "scheme", "trace", "variation"];
 
-/// What a column holds; an empty cell is no value.
+/// The kind of a column; an empty cell is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Count,
@@ -22,7 +22,7 @@ enum Kind {
     Text,
 }
 
-/// The content of a Parquet file with what is in the CSV.
+/// The content of a Parquet file with the rows of the CSV.
 pub(crate) fn parquet(csv: &str) -> Result<Vec<u8>, ReportError> {
     write(csv).map_err(|error| ReportError::Parquet(error.to_string()))
 }

@@ -7,11 +7,11 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What both say of a run; `id` names its files in `series/` and `curves/`. The varied conditions and the metrics follow.
+/// The common columns of a run; `id` names its files in `series/` and `curves/`. The varied conditions and the metrics follow.
 const OF_RUN: [&str; 9] =
     ["scheme", "variation", "trace", "seed", "driver", "id", "duration_s", "path_rtt_ms", "path_queue"];
-/// And of a flow before its metrics: its name tells flows of one scheme apart, its user is the cell's, and its share is that of what
-/// all flows of the run delivered in a second.
+/// The columns of a flow before its metrics: its name tells flows of one scheme apart, its user is the cell's, and its share is
+/// that of all flows' delivery in a second.
 const OF_FLOW: [&str; 5] = ["scheme", "name", "user", "throughput_share", "convergence_time_s"];
 
 /// Names, which have the units, and values in this order.
@@ -107,7 +107,7 @@ pub(crate) fn json(records: &[&Record], comparison: &Comparison) -> String {
     serde_json::to_string_pretty(&rows).expect("rows have only string keys") + "\n"
 }
 
-/// A header, then the columns of [`json`], a row a run; notes are joined by `; `. Where runs have several flows, their columns
+/// A header, then the columns of [`json`], one row per run; notes are joined by `; `. Where runs have several flows, their columns
 /// follow, `flow0.name`, empty in runs with fewer.
 pub(crate) fn csv(records: &[&Record], comparison: &Comparison) -> String {
     let columns = in_rows(records);

@@ -9,7 +9,7 @@ use crate::tables::{rows, wrap};
 use crate::{RunsOptions, TableFormat};
 use cellcc_experiment::{Record, file_of_run};
 
-/// The runs of schemes, in the order asked for.
+/// The runs of schemes, in the chosen order.
 pub(crate) fn runs(records: &[Record], format: TableFormat, width: usize, options: &RunsOptions) -> String {
     let comparison = Comparison::new(records);
     let mut chosen: Vec<&Record> = of_schemes(records).collect();

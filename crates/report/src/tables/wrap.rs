@@ -33,7 +33,7 @@ pub(crate) fn longest_part(name: &str) -> usize {
     parts(name).map(|part| part.trim_end().chars().count()).max().unwrap_or(0)
 }
 
-/// What is not to be cut.
+/// A part that must not be cut.
 pub(crate) fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split_inclusive([',', ' ', '+', '(']).filter(|part| !part.is_empty())
 }

@@ -35,7 +35,7 @@ fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> O
     let output = Command::new("timeout")
         .args(["--signal=KILL", HANG_TIMEOUT, chromium])
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
-        // No name resolves, and what has no name goes to a proxy that is not there.
+        // No name resolves, and addresses without a name go to a proxy that is not there.
         .args([
             "--host-resolver-rules=MAP * ~NOTFOUND",
             "--proxy-server=127.0.0.1:9",
@@ -52,17 +52,17 @@ fn open(chromium: &str, page: &Path, [width, height]: [u32; 2], link: &str) -> O
     String::from_utf8(output.stdout).ok().filter(|page| !page.is_empty())
 }
 
-/// What `script`, added to the report of these Records, leaves in `data-selftest` at this width of the window.
+/// The text that `script`, added to the report of these Records, leaves in `data-selftest` at this width of the window.
 fn check(records: &[Record], script: &str, width: u32) {
     check_link(records, script, width, "");
 }
 
-/// The same of a page that is opened with a `link` behind its address.
+/// Checks a page that is opened with a `link` behind its address.
 fn check_link(records: &[Record], script: &str, width: u32, link: &str) {
     check_files(&[("report.html", html("A report", records, Some("cubic")))], script, width, link);
 }
 
-/// The same of these files in a folder.
+/// Checks these files in a folder.
 fn check_files(files: &[(&str, String)], script: &str, width: u32, link: &str) {
     check_window(files, script, [width, HIGH], link);
 }
@@ -76,7 +76,7 @@ const WHEN_DRAWN: &str = "const whenDrawn = (script, tries = 40) => {
         else setTimeout(() => whenDrawn(script, tries - 1), 100);
     };";
 
-/// The same in a window of this width and height.
+/// Checks in a window of this width and height.
 fn check_window(files: &[(&str, String)], script: &str, window: [u32; 2], link: &str) {
     let Some(chromium) = chromium() else {
         return skip("chromium is not installed (apt-get install chromium)");
@@ -91,7 +91,7 @@ fn check_window(files: &[(&str, String)], script: &str, window: [u32; 2], link: 
     let script = format!("{WHEN_DRAWN}\nwhenDrawn(() => {{{script}\n}});");
     std::fs::write(&file, format!("{page}<script>{script}</script></body>{end}")).unwrap();
     let open = || open(chromium, &file, window, link);
-    // On a busy machine the browser's time runs ahead of what it shows: then a figure is not drawn although it is near.
+    // On a busy machine the browser's clock runs ahead of its display: then a figure is not drawn although it is near.
     needs_punctuality(|| {
         let dom = open().or_else(open).expect("Chromium ends");
         let result = dom.split_once("data-selftest=\"").and_then(|(_, rest)| rest.split_once('"'));
@@ -182,7 +182,7 @@ fn a_page_of_twenty_schemes_on_sixty_traces_has_all_series_and_takes_3_mb_at_mos
     check_window(&whole, include_str!("lazy.js"), [1400, 900], "");
 }
 
-/// It had no figures there: a frame has no address of its own to write what is chosen to.
+/// It had no figures there: a frame has no address of its own for the choice.
 #[test]
 fn a_notebook_shows_the_figures_in_a_frame() {
     let records = fabricated::records(&["limit", "cubic", "bbr"], &["walk"], &[1], Span::from_secs(5));
@@ -219,7 +219,7 @@ fn a_link_shows_what_was_chosen_when_it_was_copied() {
         fabricated::records(&["limit", "cubic", "bbr"], &["walk", "drive"], &[1], Span::from_secs(5));
     let link = "#view=drive&series=drive&delay=queueing&filter=drive&sort=0,1&from=1&to=3&only=bbr";
     check_link(&records, include_str!("link.js"), 1400, link);
-    // What is not there is not chosen.
+    // A missing scheme is not chosen.
     check_link(
         &records,
         "document.body.dataset.selftest = collectedErrors.join() || 'passed';",

@@ -1,11 +1,11 @@
-//! Reports of films in a browser: what its viewer saw, next to what the link carried.
+//! Reports of videos in a browser: the viewer's metrics, with the link's.
 
 use crate::fabricated;
 use cellcc_experiment::{BROWSER, Column, Record};
 use cellcc_report::{TableFormat, figures, html, table};
 use cellcc_units::Span;
 
-/// Ten runs of each of two schemes, of which the second stalls.
+/// Ten runs of each of two schemes; the second one stalls.
 fn films() -> Vec<Record> {
     let seeds: Vec<u64> = (1..=10).collect();
     let mut records = fabricated::records(&["bbr", "cubic"], &["drive"], &seeds, Span::from_secs(5));

@@ -1,4 +1,4 @@
-//! Runs one by one, results against results, and what a terminal highlights.
+//! Runs one by one, results against results, and a terminal's highlights.
 
 use crate::fabricated;
 use cellcc_experiment::Record;

@@ -37,7 +37,7 @@ fn the_terminals_table_fits_100_columns_whatever_the_names() {
     }
 }
 
-/// `cubic` used to stand in a column of one letter's width, where the table fitted but for the spaces between its columns.
+/// `cubic` used to be in a column of one letter's width, where the table fitted except for the spaces between its columns.
 #[test]
 fn at_any_width_the_table_fits_and_no_name_is_cut_within_a_part() {
     let traces: Vec<String> = fabricated::trace_names(16);
@@ -182,7 +182,7 @@ fn the_terminal_has_no_table_by_trace_that_does_not_fit() {
     assert!(table(&small(), TableFormat::Table, None, DEFAULT_WIDTH).contains("By trace"));
 }
 
-/// Two traces with one seed each, and nothing in them but what is set here: mean RTT, throughput, retransmissions.
+/// Two traces with one seed each, and only these values in them: mean RTT, throughput, retransmissions.
 fn set(record: &mut Record, rtt_ms: f64, throughput_mbit_s: f64, retransmitted: u64) {
     record.total.rtt_mean_ms = Some(rtt_ms);
     record.total.throughput_mbit_s = throughput_mbit_s;

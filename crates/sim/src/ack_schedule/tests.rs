@@ -11,7 +11,7 @@ fn schedule(text: &str) -> AckSchedule {
     AckSchedule::new(text.parse().unwrap_or_else(|error| panic!("{error}")), RTT)
 }
 
-/// What each of these packets makes due, at 1 ms from each other; an acknowledgement that is due leaves. Numbers are segments.
+/// The acknowledgements due after each of these packets, at 1 ms from each other; a due one leaves. Numbers are segments.
 fn dues(schedule: &mut AckSchedule, from_ms: u64, numbers: impl IntoIterator<Item = u64>) -> Vec<Due> {
     let decide = |(index, number): (usize, u64)| {
         let due = schedule.on_packet(at(from_ms + index as u64), number, number);

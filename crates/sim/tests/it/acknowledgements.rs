@@ -1,5 +1,5 @@
-//! Thinned acknowledgements: what each policy of the receiver makes of each scheme; and TCP's loss detection (RACK-TLP) next to
-//! QUIC's, on paths that distinguish them.
+//! Thinned acknowledgements: the effect of each policy of the receiver on each scheme; and TCP's loss detection (RACK-TLP)
+//! against QUIC's, on paths that distinguish them.
 
 use crate::common::compare;
 use cellcc_experiment::{LossDetection, PlanFile, Record};
@@ -31,7 +31,7 @@ fn acks_per_packet(record: &Record) -> f64 {
 
 #[test]
 fn jitter_in_order_leaves_every_preset_of_tide_most_of_the_link() {
-    // The window once became smaller in each RTT, down to the extra packets: `interactive` had a quarter of the link.
+    // The window once became smaller in each RTT, down to the extra packets: `interactive` reached a utilisation of 0.25.
     for acks in ["every-packet", "quic(threshold=15, max-ack-delay=25ms)"] {
         let schemes = ["tide(preset=interactive)", "tide", "tide(preset=bulk)"];
         for record in runs(&schemes, "rate=50Mbit/s", |file| {
@@ -113,7 +113,7 @@ fn an_ack_filter_lets_a_flow_fill_a_link_whose_uplink_is_full_of_acknowledgement
 
 #[test]
 fn a_tail_loss_probe_waits_for_a_delayed_acknowledgement_of_a_packet_alone_only() {
-    // What used to happen: with TCP's delayed acknowledgements of up to 200 ms, the time-out always came before the probe.
+    // The bug: with TCP's delayed acknowledgements of up to 200 ms, the time-out always came before the probe.
     let completion = |acks: &str| {
         let records = runs(&["cubic:sized(43kB)"], "rate=20Mbit/s", |file| {
             file.path.extra_loss = "0%@45ms,100%@15ms,0%@10s".into();

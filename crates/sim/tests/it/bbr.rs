@@ -53,7 +53,7 @@ fn startup_fills_the_pipe_although_five_percent_of_the_packets_are_lost() {
     }
 }
 
-/// Losses in every round used to hold the window at what was in flight half of the time, and three losses in a single round of
+/// Losses in every round used to hold the window at the data in flight half of the time, and three losses in a single round of
 /// Startup to end it: 9 Mbit/s were left.
 #[test]
 fn bbr2_has_more_than_half_of_a_link_that_loses_one_percent() {

@@ -1,4 +1,4 @@
-//! What the simulator's tests share: a run in one line.
+//! The common helper of the simulator's tests: a run in one line.
 
 use cellcc_experiment::{Driver, Mix, Path, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;

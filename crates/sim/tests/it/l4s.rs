@@ -1,5 +1,5 @@
-//! Prague over DualPI2, alone and next to CUBIC, held to what De Schepper et al. (arXiv 2209.01078) report and RFC 9332 aims at. Each
-//! test lists the bounds that are missed, with the cause; a bound in the list that holds fails as well.
+//! Prague over DualPI2, alone and in competition with CUBIC, compared with De Schepper et al. (arXiv 2209.01078) report and RFC
+//! 9332 aims at. Each test lists the missed bounds, with the cause; a bound in the list that holds also fails.
 
 use crate::common::compare;
 use cellcc_experiment::{Metrics, Record};
@@ -89,8 +89,8 @@ fn prague_and_cubic_share_a_link_behind_dualpi2() {
     assert_eq!(found, missed);
 }
 
-/// With one flow of CUBIC the probability swings with its sawtooth, and the mean of its root is below the root of its mean; with four
-/// it swings less.
+/// With one flow of CUBIC the probability swings with its sawtooth, and the mean of its root is below the root of its mean;
+/// with four it swings less.
 #[test]
 fn four_flows_each_share_evenly_at_40_ms() {
     let (share, ..) = share_and_queues(&through_dualpi2("4*prague+4*cubic", 50, 40));
@@ -137,8 +137,8 @@ fn on_a_changing_link(link: &str, queue: &str) -> (f64, f64) {
 /// L4Span's abstract: up to 98 % less delay near line rate. The bounds are ours.
 #[test]
 fn marks_in_the_base_station_take_nine_tenths_of_pragues_delay_at_nine_tenths_of_the_link() {
-    // Prague comes back by a packet in an RTT: what a link offers after a fall of its rate it takes seconds to use, behind `dualpi2`,
-    // too. L4Span's links are steadier, and its flows many.
+    // Prague recovers by a packet per RTT: after a fall of a link's rate it takes seconds to use a later rise, also behind
+    // `dualpi2`. L4Span's links are steadier, and its flows many.
     let missed = ["3g", "lte-static", "lte-drive", "5g-mmwave-walk", "5g-mmwave-drive"]
         .map(|link| ["ran", "ran(channel)"].map(|queue| format!("{link} {queue}: use")));
     let mut table = format!("{:<16} {:<16} {:>6} {:>8}\n", "", "", "use", "q95 ms");

@@ -22,8 +22,7 @@ fn assert_none_beats_the_limit(file: &PlanFile) {
         let (of_row, of_limit) = (&row.total, &limit.total);
         let what = format!("{:?}\n{:?}\n{:?}", row.scenario, of_row, of_limit);
         assert!(of_row.utilisation <= 1.0, "{what}");
-        // What a flow sends twice counts twice, and the sender that knows the future sends nothing twice: of a certain size, it
-        // sends less.
+        // A flow's retransmissions count twice, and the sender that knows the future has none: with a given size, it sends less.
         if of_row.retransmitted_packets == 0 || !row.scenario.scheme.contains("sized") {
             assert!(of_row.utilisation <= of_limit.utilisation, "{what}");
             assert!(of_row.throughput_mbit_s <= of_limit.throughput_mbit_s, "{what}");

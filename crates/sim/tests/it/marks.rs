@@ -1,4 +1,4 @@
-//! What a scheme learns of marks and losses on its path.
+//! A scheme's information on marks and losses on its path.
 
 use cellcc_control::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Needs, Observer, SchemeInfo,
@@ -30,7 +30,7 @@ struct Listener {
     echo: EcnEcho,
     lost: Bytes,
     episodes: u32,
-    /// Of the last rate sample.
+    /// From the last rate sample.
     lost_share: f64,
     marked_share: f64,
 }
@@ -117,7 +117,7 @@ fn with_queue(scheme: &str, queue: &str) -> Record {
     run(scheme, |file| file.path.queue = queue.parse().expect("a queue"))
 }
 
-/// What the flow showed of `name` at the end of each bin.
+/// The flow's values of `name` at the end of each bin.
 fn column(record: &Record, name: &str) -> Vec<f64> {
     let values = record.series.column(&format!("flow0.{name}")).unwrap_or_else(|| panic!("no column {name}"));
     values.iter().map(|value| f64::from(*value)).collect()
@@ -160,7 +160,7 @@ fn packets_that_do_not_say_that_they_can_be_marked_are_not() {
 #[test]
 fn rate_samples_count_the_losses_of_their_round() {
     let record = run("listener", |file| file.path.loss = Ratio::new(0.1));
-    // What was lost in the last round is not known yet.
+    // Losses in the last round are not known yet.
     let unknown = record.total.lost_packets as f64 - last(&record, "lost_pkt");
     assert!((0.0..=40.0).contains(&unknown), "{unknown} of {} losses", record.total.lost_packets);
     let shares = column(&record, "lost_share");

@@ -75,7 +75,7 @@ fn listen(scheme: &str, change: impl FnOnce(&mut NetAssist)) -> Record {
     driver.run(&plan.runs[1].scenario).expect("the run succeeds")
 }
 
-/// What flow 0 showed at the end of the 100-ms bin that ends at `millis`.
+/// Flow 0's value at the end of the 100-ms bin that ends at `millis`.
 fn shown(record: &Record, name: &str, millis: usize) -> f64 {
     let column = record.series.column(&format!("flow0.{name}")).expect("shown");
     f64::from(column[millis / 100 - 1])
@@ -174,7 +174,8 @@ fn the_network_counts_the_flows_of_a_user_while_they_send() {
     assert_eq!(flows, [1.0, 2.0, 1.0]);
 }
 
-/// The second period after a change of cell is the first that the new NetAssist has measured whole; the third, by what it said.
+/// The second period after a change of cell is the first that the new NetAssist has measured whole; the third is the first with
+/// its report.
 const RECOVERY_PERIODS: usize = 3;
 
 #[test]

@@ -135,7 +135,7 @@ fn each_user_of_a_cell_has_its_own_controller() {
     });
     for flow in &records[1].flows {
         let mean = flow.metrics.queueing_delay_mean_ms.expect("packets");
-        // The target, and slots of which the other user takes half.
+        // The target, and slots half taken by the other user.
         assert!(mean < 12.0 && flow.metrics.lost_packets > 0, "{mean} ms");
         assert!(flow.metrics.throughput_mbit_s > 20.0, "{}", flow.metrics.throughput_mbit_s);
     }
@@ -143,7 +143,7 @@ fn each_user_of_a_cell_has_its_own_controller() {
 
 #[test]
 fn a_sender_hears_of_a_drop_at_the_head_sooner_than_of_one_at_the_tail() {
-    // What fills the queue in slow start waits 400 ms; the loss is known after the RTT and not after the queue as well.
+    // Packets that fill the queue in slow start wait 400 ms; the loss is known after the RTT, without the queue's delay.
     let peak = |queue: &str| {
         let record = through(queue, "newreno", "rate=30Mbit/s");
         let window = record.series.column("flow0.window_packets").expect("a column");
@@ -167,13 +167,14 @@ fn jitter_lengthens_the_path_and_reordering_is_asked_for() {
         (total.rtt_mean_ms.expect("packets"), total.lost_packets)
     };
     let (steady, _) = rtt("0ms", false);
-    // A packet every 12 ms: none catches up with another, and the mean of what is equally likely is the half.
+    // A packet every 12 ms: none catches up with another, and the mean of equally likely values is the half.
     let (varying, lost) = rtt("8ms", false);
     assert!((varying - steady - 4.0).abs() < 0.3 && lost == 0, "{steady} ms, {varying} ms");
     assert_eq!(rtt("8ms", true), (varying, 0));
 }
 
-/// A packet every 12 ms finds an idle link. Repetitions lie behind the queue; the wait for a grant is in it, or in that of the acknowledgements.
+/// A packet every 12 ms finds an idle link. Repetitions lie behind the queue; the wait for a grant is in it, or in that of the
+/// acknowledgements.
 #[test]
 fn repetitions_and_access_lengthen_round_trips() {
     let delays = |set: fn(&mut PlanFile)| {
@@ -216,15 +217,15 @@ fn abc_follows_a_square_wave_within_two_round_trips() {
     for scheme in ["abc", "abc(cubic=off)"] {
         let (throughput, queueing) = square_wave(scheme);
         for rise in [250, 750] {
-            // Two RTTs with a queue of 3 ms are 206 ms. In each RTT after that, its target of 98 % but for a packet that counts in
-            // the next bin.
+            // Two RTTs with a queue of 3 ms are 206 ms. In each RTT after that, it reaches its target of 98 % except for a
+            // packet that counts in the next bin.
             let after = &throughput[rise + 11..rise + 61];
             let of_rtts: Vec<f32> = after.chunks(5).map(|bins| bins.iter().sum::<f32>() / 5.0).collect();
             assert!(of_rtts.iter().all(|&rate| rate > 0.98 * 24.0 - 0.6), "{scheme}: {of_rtts:?}");
         }
         for fall in [500, 1000] {
-            // What is in flight is twice too much, and waits: no more than an RTT's worth. With it an RTT is 200 ms, and within two
-            // of these the wait is back at what is allowed.
+            // The data in flight are twice too much, and wait: no more than an RTT's worth. With it an RTT is 200 ms, and
+            // within two of these the wait is back at the target.
             let after = &queueing[fall..fall + 60];
             assert!(after.iter().all(|&ms| ms < 105.0), "{scheme}: {after:?}");
             assert!(after[20..].iter().all(|&ms| ms < 50.0), "{scheme}: {after:?}");
@@ -243,9 +244,10 @@ fn flows_of_abc_hold_the_wait_that_is_allowed_and_share_no_worse_than_coins_let_
     // Four packets more per RTT of 160 are 2.5 %, half a percent more than the 2 % that are left free: the queue stands a little
     // above the 50 ms that are allowed, by a half percent of 133 ms.
     assert!(record.total.queueing_delay_p95_ms.expect("packets") < 52.0);
-    // Of N windows with W packets together, one of w = W / N gains or loses a packet with each of its w packets per RTT (variance w),
-    // gains one more, and loses (N / W) w on average, since the sum stays. Such a window wanders around W / N with a variance of
-    // w / (2 N / W) = w^2 / 2, hence a Jain's index of 1 / (1 + 1/2). Marks that follow a bucket vary less than coins.
+    // In N windows with W packets together, one of w = W / N gains or loses a packet with each of its w packets per RTT
+    // (variance w), gains one more, and loses (N / W) w on average, since the sum stays. Such a window wanders around W / N
+    // with a variance of w / (2 N / W) = w^2 / 2, hence a Jain's index of 1 / (1 + 1/2). Marks that follow a bucket vary less
+    // than coins.
     assert!(record.jain_index.expect("four flows") > 2.0 / 3.0, "{:?}", record.jain_index);
 }
 
@@ -273,7 +275,7 @@ fn the_router_of_abc_is_refused_in_a_cell_by_name() {
     assert!(error.contains("`abc`") && error.contains("cell"), "{error}");
 }
 
-/// What buffers do not show.
+/// Differences that buffers do not show.
 const LEFT_OUT: [(&str, &str); 4] =
     [("nacubic", ASSISTED), ("nacap", ASSISTED), ("tg", ASSISTED), ("nabbr", ASSISTED)];
 

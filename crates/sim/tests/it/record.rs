@@ -1,4 +1,4 @@
-//! What holds for every run: it repeats itself, and nothing beats the limit.
+//! Properties of every run: it repeats itself, and nothing beats the limit.
 
 use crate::common::compare;
 use cellcc_experiment::{CellSetup, LossDetection, PlanFile, Record};

@@ -1,6 +1,6 @@
 //! The theorems of the Reminis paper (section 3.4 and Appendix E) under the appendix' own assumptions: a link of constant
-//! rate, an unlimited buffer, DTT = 2 mRTT, and AIMD in congestion avoidance. What is measured is in
-//! docs/fidelity/reminis.md. And the path of a data centre, where jitter is longer than a round trip.
+//! rate, an unlimited buffer, DTT = 2 mRTT, and AIMD in congestion avoidance. The measurements are in docs/fidelity/reminis.md.
+//! And the path of a data centre, where jitter is longer than a round trip.
 
 use crate::common::{compare, run};
 use cellcc_experiment::{Path, Record};

@@ -31,7 +31,7 @@ fn a_steady_link_is_filled_and_what_waits_leaves_in_time() {
 fn the_grid_ends_at_the_highest_rate_and_can_be_made_longer() {
     let (usual, longer) =
         (over("sprout", "rate=500Mbit/s").total, over("sprout(max_rate=1Gbit/s)", "rate=500Mbit/s").total);
-    // 12 Mbit/s and what rounding up adds; the authors' program is known for 18.
+    // 12 Mbit/s and the effect of rounding up; the authors' program is known for 18.
     assert!(usual.throughput_mbit_s < 18.0, "{}", usual.throughput_mbit_s);
     assert!(longer.utilisation > 0.95 && p95_ms(&longer) < 100.0, "{longer:?}");
 }
@@ -113,7 +113,7 @@ fn where_heartbeats_are_a_quarter_of_the_link_packets_wait_no_longer_than_with_t
     assert!(p95 < 760.0, "{p95} ms");
 }
 
-/// Paper, section 5.3: what the caution is for.
+/// Paper, section 5.3: the benefit of the caution.
 #[test]
 fn through_outages_packets_wait_less_than_with_the_moving_average() {
     let Some(link) = recording("TMobile-LTE-driving.down") else { return };

@@ -1,5 +1,5 @@
-//! Every scheme lives through what a cellular path does to it: nothing panics, no flow is stuck, and what the path
-//! still offers is used again.
+//! Every scheme survives the events of a cellular path: nothing panics, no flow is stuck, and the path's remaining capacity is
+//! used again.
 
 use crate::common::compare;
 use cellcc_experiment::{LossDetection, PlanFile, Record};
@@ -20,12 +20,12 @@ struct Fault {
     outcomes: OnceLock<Vec<Outcome>>,
 }
 
-/// What a scheme made of a fault.
+/// A scheme's result under a fault.
 struct Outcome {
     scheme: String,
-    /// The share of what the link offered in the second that is looked at.
+    /// The utilisation in the judged second.
     used: f64,
-    /// The longest time without a delivery after the start, but for the outage itself, in tenths of a second.
+    /// The longest time without a delivery after the start, except for the outage itself, in tenths of a second.
     longest_silence: usize,
 }
 
@@ -139,10 +139,10 @@ static FAULTS: [&Fault; 12] = [
     &FAST_WITH_A_BDP,
 ];
 
-/// Schemes that do not adapt to a path: what they use is what their arguments say.
+/// Schemes that do not adapt to a path: their arguments decide their utilisation.
 const FIXED: [&str; 2] = ["fixed-window", "fixed-rate"];
 
-/// What falls short, and why that is the scheme's own.
+/// Shortcomings, and why they are the scheme's own.
 const SHORT: [(&str, &str, &str); 31] = [
     ("westwood", "2 Gbit/s", LATE_ESTIMATE),
     ("westwood", "2G, 1 BDP", LATE_ESTIMATE),
@@ -200,7 +200,7 @@ const A_PACKET: &str = "its window grows by a packet and 2 % per round";
 
 const GRID: &str = "its grid of rates ends at 12 Mbit/s; `max_rate` makes it longer";
 
-/// The share of what the link offered in the second before `judged_at`.
+/// The utilisation in the second before `judged_at`.
 fn use_in_second(record: &Record, judged_at: usize) -> f64 {
     let in_second = |name: &str| -> f64 {
         let column = record.series.column(name).expect("every run has it");
@@ -209,7 +209,7 @@ fn use_in_second(record: &Record, judged_at: usize) -> f64 {
     in_second("flow0.throughput_mbit_s") / in_second("capacity_mbit_s")
 }
 
-/// The longest time without a delivery after the start, but for the outage itself, in tenths of a second.
+/// The longest time without a delivery after the start, except for the outage itself, in tenths of a second.
 fn longest_silence(record: &Record) -> usize {
     let delivered = record.series.column("flow0.throughput_mbit_s").expect("every run has it");
     let offered = record.series.column("capacity_mbit_s").expect("every run has it");
@@ -257,8 +257,7 @@ fn every_scheme_survives_outages_of_one_to_120_seconds() {
     OUTAGES.iter().for_each(Fault::is_survived);
 }
 
-/// It once slept for as long as an outage of 11 s or more had been: its base RTT became the outage, and what was lost unseen filled
-/// its window.
+/// It once slept for as long as an outage of 11 s or more: its base RTT became the outage, and unseen losses filled its window.
 #[test]
 fn tide_has_nine_tenths_of_the_link_two_seconds_after_an_outage_of_any_length() {
     for (rate, begins_at, outage, recovery) in tide_outages() {

@@ -1,4 +1,4 @@
-//! On links simple enough for a formula, each simple scheme does what its textbook says.
+//! On links simple enough for a formula, each simple scheme behaves as its textbook says.
 
 use crate::common::{compare, run};
 use cellcc_experiment::{LossDetection, Path, Record};
@@ -71,7 +71,7 @@ fn bbr_cruises_with_one_bandwidth_delay_product_in_flight() {
     let record = run("bbr", "rate=100Mbit/s", "30s", path(100, QueueLimit::Packets(3200)));
     let (throughput, rtt) = (column(&record, "flow0.throughput_mbit_s"), column(&record, "flow0.rtt_ms"));
     let gain = column(&record, "flow0.pacing_gain");
-    // Cruising for three bins (three RTTs) and more: what the probe before it queued has drained.
+    // Cruising for three bins (three RTTs) and more: the queue of the probe before has drained.
     let cruising: Vec<usize> = (50..gain.len())
         .filter(|&bin| gain[bin - 3..=bin].iter().all(|&g| g == 1.0) && !rtt[bin].is_nan())
         .collect();
@@ -93,8 +93,8 @@ fn vegas_keeps_two_to_four_packets_in_the_queue() {
 #[test]
 fn westwood_keeps_a_link_full_on_a_buffer_that_is_too_small_for_reno() {
     // 100 packets in flight and 20 in the queue: Reno's half of 120 fills 60 % of the link, Westwood's estimate all of it. Not so
-    // after the first loss, whose estimate still has the small samples of slow start: it leaves 12 packets, which grow to 100 at one
-    // per RTT. These ten seconds are left out.
+    // after the first loss, whose estimate still has the small samples of slow start: it leaves 12 packets, which grow to 100
+    // at one per RTT. These ten seconds are left out.
     let utilisation = |scheme| {
         let record = run(scheme, "rate=12Mbit/s", "120s", path(100, QueueLimit::Packets(20)));
         let throughput = &column(&record, "flow0.throughput_mbit_s")[100..];
@@ -112,7 +112,7 @@ fn flows_of_copa_share_a_queue_of_one_over_delta_packets_each() {
         let scheme = format!("{flows}*copa(delta=0.5)");
         let record = run(&scheme, "rate=12Mbit/s", "60s", path(40, QueueLimit::Unlimited));
         // A packet takes 1 ms, its own service included. Paper, section 3: from nothing to 2.5 of 1/delta packets for each
-        // flow, 1.25 in the mean.
+        // flow, 1.25 on average.
         let queue = record.total.queueing_delay_mean_ms.expect("packets") - 1.0;
         let share = queue / (2.0 * f64::from(flows));
         assert!((1.0..=1.5).contains(&share), "{flows} flows: {queue:.2} packets");
@@ -217,7 +217,7 @@ fn a_sized_transfer_completes_in_the_time_its_bytes_take() {
 
 #[test]
 fn a_sized_transfer_completes_though_data_is_lost_more_than_once() {
-    // Of 346 packets 30 % are lost, and so are 30 % of those that repeat them.
+    // 30 % of 346 packets are lost, and 30 % of their retransmissions.
     for recovery in [LossDetection::Quic, LossDetection::Rack] {
         let records = compare(&["bbr:sized(500kB)"], "rate=20Mbit/s", |file| {
             file.duration = Span::from_secs(60);

@@ -124,7 +124,7 @@ fn a_sized_flow_is_complete_when_its_last_byte_is_acknowledged() {
 
 #[test]
 fn a_frame_is_whole_when_tcp_can_hand_it_over() {
-    // 60 frames of 1000 bytes a second, of which the first two are sent; the second arrives before the first.
+    // 60 frames of 1000 bytes a second; the first two are sent, and the second arrives before the first.
     let mut flow = conversation("frames(480kbit/s,40ms)");
     sent(&mut flow, 0, 0);
     sent(&mut flow, 17, 1);

@@ -1,4 +1,4 @@
-//! What the privileged tests share.
+//! The common part of the privileged tests.
 
 #![allow(dead_code, reason = "the test of an ordinary user, a program of its own, needs less")]
 
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const BACKENDS: [Backend; 2] = [Backend::Tun, Backend::Packet];
 
-/// Whether this machine can build topologies. Otherwise the test is skipped.
+/// True if this machine can build topologies. Otherwise the test is skipped.
 pub(crate) fn can_run() -> bool {
     Namespace::create().map_err(skip).is_ok()
 }
@@ -119,7 +119,7 @@ pub(crate) fn exchange(from: &UdpSocket, to: &UdpSocket) {
     assert_eq!(sender, from.local_addr().unwrap());
 }
 
-/// What a command in a namespace writes.
+/// The output of a command in a namespace.
 pub(crate) fn output_in(namespace: &Namespace, command: &str) -> String {
     let mut words = command.split(' ');
     let mut command = Command::new(words.next().unwrap());

@@ -174,7 +174,7 @@ proptest! {
             let end = clock.finish(now, Bytes::new(size));
             prop_assert!(begin >= before.max(now) && begin <= end);
             let pause_ends = Time::from_nanos(begin.as_nanos().saturating_sub(1));
-            // What is less than a byte may appear as one, as amounts are given in whole bytes.
+            // A part of a byte may appear as one, as amounts are given in whole bytes.
             let unseen = Bytes::new(u64::from(!capacity.is_opportunities()));
             prop_assert!(capacity.bytes_between(before.max(now), pause_ends) <= unseen);
             if end == Time::NEVER { break; }

@@ -2,7 +2,7 @@
 
 /// Points of the grid.
 const POINTS: usize = 32;
-/// Golden-section steps: the root of what is sent to 0.1 % of that of the grid's end.
+/// Golden-section steps: the root of the sent amount to 0.1 % of that of the grid's end.
 const SEARCH_STEPS: usize = 14;
 
 /// Queues from the empty one to `end` in bytes, denser towards the empty one.
@@ -29,20 +29,20 @@ impl Grid {
     }
 }
 
-/// An interval, and what comes after it.
+/// An interval, and the cost after it.
 pub(super) struct Interval<'a> {
     /// Bytes that the link carries in each step.
     pub(super) steps: &'a [f64],
-    /// What a queue at the interval's end costs, on the grid.
+    /// The cost of a queue at the interval's end, on the grid.
     pub(super) after: &'a [f64],
-    /// Of a byte that is sent, in steps.
+    /// Price of a sent byte, in steps.
     pub(super) price: f64,
     pub(super) grid: Grid,
 }
 
 impl Interval<'_> {
-    /// The best to send where it begins with this queue: golden-section search, since the cost is convex, over the root of what is
-    /// sent, so that little is found as exactly as much.
+    /// The best amount to send for this queue at the beginning: golden-section search, since the cost is convex, over the root
+    /// of the amount, so that small amounts are found as exactly as large ones.
     pub(super) fn best(&self, queue: f64) -> f64 {
         const GOLDEN: f64 = 0.618_033_988_749_894_9;
         let (mut low, mut high) = (0.0, 1.0);
@@ -65,14 +65,14 @@ impl Interval<'_> {
         if self.cost(queue, 0.0) <= cost(best) { 0.0 } else { sent(best) }
     }
 
-    /// Of sending this much, here and after it.
+    /// The cost of sending this much, here and after it.
     pub(super) fn cost(&self, queue: f64, sent: f64) -> f64 {
         let passed = pass(self.steps, queue, sent);
         passed.waited - self.price * sent + self.grid.interpolate(self.after, passed.queue)
     }
 }
 
-/// What an interval did to a queue.
+/// An interval's effect on a queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passed {
     /// Bytes times steps.

@@ -3,14 +3,14 @@
 use cellcc_units::{Bytes, Span, Time};
 
 const SECOND: Span = Span::from_secs(1);
-/// Bytes of both queues for a byte of C below which C starves: half of Linux' weight of 10 %.
+/// Bytes of both queues for a byte of C below which C starves: half of Linux's weight of 10 %.
 const STARVED: u64 = 20;
 
 /// Judges each whole second since time zero.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Starvation {
     second_ends: Time,
-    /// Whether packets have waited in C ever since it began.
+    /// True if packets have waited in C ever since it began.
     has_waited: bool,
     low: Bytes,
     classic: Bytes,

@@ -53,7 +53,7 @@ fn low_latency_marks_beyond_a_step_or_along_a_ramp_and_never_a_packet_that_found
     assert_eq!(marks, [false, false, true], "the first two found none and one");
 }
 
-/// What 20,000 packets of this kind become where p' is held.
+/// The fractions of dropped and marked packets of 20,000 of this kind, with p' held.
 fn shares(base: f64, ecn: Ecn) -> (f64, f64) {
     const PACKETS: usize = 20_000;
     let mut queue = queue(DualPi2 { marks: Ramp::of_micros(1_000_000, 1_000_000), ..DualPi2::DEFAULT });

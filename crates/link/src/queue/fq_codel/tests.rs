@@ -39,7 +39,7 @@ fn filled(settings: FqCoDel, flows: &[(u64, u64)]) -> FlowQueues<OfFlow> {
     queues
 }
 
-/// Of which flows the next packets are.
+/// The flows of the next packets.
 fn served(queues: &mut FlowQueues<OfFlow>, count: usize) -> Vec<u64> {
     (0..count).map_while(|_| queues.next(Time::ZERO)).map(|next| next.packet.flow).collect()
 }

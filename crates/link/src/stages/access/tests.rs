@@ -16,7 +16,7 @@ fn micros(micros: u64) -> Time {
     Time::ZERO + Span::from_micros(micros)
 }
 
-/// Of 100 Mbit/s: 0.12 ms for a packet.
+/// At 100 Mbit/s: 0.12 ms for a packet.
 fn link(access: &str, queue: &str, seed: u64) -> Link<Full> {
     let config = LinkConfig {
         capacity: Arc::new(Capacity::constant(Rate::from_mbit_per_sec(100.0)).unwrap()),
@@ -41,7 +41,7 @@ fn waits(mut link: Link<Full>, times: impl IntoIterator<Item = Time>) -> Vec<Spa
 #[test]
 fn grants_go_on_while_data_flow_and_for_a_while_after() {
     let every = |gap: u64| (0..100).map(move |number| micros(gap * number));
-    // The first finds the phone silent; what comes within 10 ms of the last departure waits for nobody.
+    // The first finds the phone silent; packets within 10 ms of the last departure do not wait for a grant.
     let flowing = waits(link("request=20ms", "unlimited", 1), every(9_000));
     assert!(flowing[5..].iter().all(|wait| *wait == Span::from_micros(120)), "{flowing:?}");
     let silent = waits(link("request=20ms, stays=5ms", "unlimited", 1), every(100_300));

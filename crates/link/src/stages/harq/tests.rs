@@ -39,8 +39,8 @@ fn fails_after(blocks: &[u64], first_failed: bool, lags: std::ops::RangeInclusiv
     share(firsts.flat_map(|at| lags.clone().map(move |lag| blocks[at + lag] > 0)))
 }
 
-/// The figures of two cells' recordings (docs/link-model.md): 6 % fail; after a failed block 40 and 38 % within 2 ms, 20 and 21 % from 11 to
-/// 20 ms, after a good one 4 to 6 %; 16 and 10 % of the repetitions fail, too.
+/// The figures of two cells' recordings (docs/link-model.md): 6 % fail; after a failed block 40 and 38 % within 2 ms, 20 and 21
+/// % from 11 to 20 ms, after a good one 4 to 6 %; 16 and 10 % of the retransmissions also fail.
 #[test]
 fn blocks_of_a_full_downlink_fail_as_often_and_as_close_together_as_recorded() {
     let blocks = repetitions(Harq::FDD, 1, 400_000);
@@ -57,7 +57,7 @@ fn blocks_of_a_full_downlink_fail_as_often_and_as_close_together_as_recorded() {
     assert!(blocks.iter().all(|&times| times <= 4));
 }
 
-/// 14 % fail; 37 % within 2 ms of a failed block, 30 % after 51 to 100 ms; 26 % of the repetitions fail, too.
+/// 14 % fail; 37 % within 2 ms of a failed block, 30 % after 51 to 100 ms; 26 % of the retransmissions also fail.
 #[test]
 fn blocks_of_an_uplink_fail_as_recorded_and_for_half_a_second() {
     let blocks: Vec<u64> = (0..20).flat_map(|seed| repetitions(Harq::FDD_UP, seed, 100_000)).collect();

@@ -60,7 +60,7 @@ pub(crate) fn varied(schemes: &[&str], traces: &[&str], queues: &[&str]) -> Vec<
     queues.iter().enumerate().flat_map(one).collect()
 }
 
-/// The same under each of these values of `path.rtt`, too.
+/// Varies also `path.rtt` over these values.
 #[allow(dead_code, reason = "not every test that shares this file varies two conditions")]
 pub(crate) fn varied_twice(schemes: &[&str], traces: &[&str], queues: &[&str], rtts: &[&str]) -> Vec<Record> {
     let with = |rtt: &&str| {

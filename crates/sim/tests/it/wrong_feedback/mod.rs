@@ -1,4 +1,4 @@
-//! What wrong network assistance costs: never much more than having none.
+//! The cost of wrong network assistance: never much more than having none.
 
 mod table;
 

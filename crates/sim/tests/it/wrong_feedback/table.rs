@@ -1,4 +1,4 @@
-//! What a flow makes of reports that become wrong, against its base scheme alone: one row for each fault.
+//! A flow's results with reports that become wrong, against its base scheme alone: one row per fault.
 
 use cellcc_experiment::{AdviceRoute, Driver, NetAssist, Outage, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
@@ -11,7 +11,7 @@ const WRONG_FROM: Time = Time::from_nanos(20_000_000_000);
 const JUDGED_FROM: usize = 250;
 const DURATION: Span = Span::from_secs(60);
 
-/// What becomes of the reports.
+/// The change to the reports.
 pub(crate) struct Fault {
     pub(crate) name: &'static str,
     change: fn(&mut NetAssist),
@@ -38,13 +38,13 @@ pub(crate) const FAULTS: [Fault; 12] = [
     Fault { name: "zero", change: |netassist| netassist.scale = Ratio::ZERO },
 ];
 
-/// From five seconds after the reports became wrong on: means over the traces of what a flow has to its base scheme alone.
+/// From five seconds after the reports became wrong on: means over the traces of the ratio of a flow to its base scheme alone.
 pub(crate) struct Row {
     pub(crate) throughput: f64,
     pub(crate) rtt: f64,
     /// The trace on which the flow has least.
     pub(crate) least_throughput: f64,
-    /// The same flow, its guard switched off.
+    /// The flow with its guard switched off.
     pub(crate) unguarded_throughput: f64,
     pub(crate) unguarded_rtt: f64,
 }
@@ -94,7 +94,7 @@ pub(crate) fn row(fault: &Fault, source: ReportSource, traces: &[String]) -> Row
     }
 }
 
-/// Mean throughput, and the mean RTT of what was delivered, from five seconds after the reports became wrong on.
+/// Mean throughput, and the mean RTT of delivered packets, from five seconds after the reports became wrong on.
 fn judged(record: &Record) -> (f64, f64) {
     let series = |name| record.series.column(name).expect("every flow has it").iter().copied().map(f64::from);
     let rates = series("flow0.throughput_mbit_s").skip(JUDGED_FROM);
