@@ -1,4 +1,4 @@
-//! Takes down what was built, for `cellcc --version`.
+//! Stores facts on the build for `cellcc --version`.
 
 use std::process::Command;
 
@@ -21,7 +21,7 @@ fn main() {
         variable("TARGET"),
         compiler.join(" ")
     );
-    // Every commit appends to this log; where there is none, only a change of this file builds anew.
+    // Every commit appends to this log; without it, only a change of this file triggers a build.
     match output("git", &["rev-parse", "--git-path", "logs/HEAD"]) {
         Some(log) => println!("cargo::rerun-if-changed={log}"),
         None => println!("cargo::rerun-if-changed=build.rs"),

@@ -1,4 +1,4 @@
-//! Cases of conformance from anybody: a mistake is an error with its line.
+//! Untrusted cases of conformance: a mistake is an error with its line.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Claims from anybody's repository: an expression, a file of claims, a page with tables. A mistake is an error with its place, and
-//! what is read can be computed.
+//! Untrusted claims: an expression, a file of claims, a page with tables. A mistake is an error with its place, and a parsed
+//! claim can be computed.
 
 #![no_main]
 

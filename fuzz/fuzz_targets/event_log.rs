@@ -1,4 +1,4 @@
-//! Files from anybody: what is not an event log is refused, and what is one can be shown.
+//! Untrusted files: other files are refused, and event logs can be shown.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Datagrams from anybody: what is read writes back the same, and an end of the extension takes them all.
+//! Untrusted datagrams: a parsed one writes back equally, and an end of the extension takes them all.
 
 #![no_main]
 

@@ -30,7 +30,7 @@ fuzz_target!(|input: (&str, u64, Time, Time, [Option<&str>; 4])| {
     }
 });
 
-/// As file systems keep times: seconds since 1970, before it as well, and nanoseconds.
+/// Times as file systems keep them: seconds since 1970, also before it, and nanoseconds.
 fn time((seconds, nanos): Time) -> Option<SystemTime> {
     let whole = Duration::from_secs(seconds.unsigned_abs());
     let at = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };

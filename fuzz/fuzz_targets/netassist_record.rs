@@ -1,4 +1,4 @@
-//! Records from anybody: what is read writes back the same, and what is known of a user takes them all.
+//! Untrusted records: a parsed one writes back equally, and the state of a user takes them all.
 
 #![no_main]
 

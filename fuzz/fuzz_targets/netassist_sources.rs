@@ -1,5 +1,5 @@
-//! What xApps, MEC platforms, mobile cores and network elements send, or an attacker in their place: none makes a reader fail, and
-//! every sample can be sent.
+//! Messages of xApps, MEC platforms, mobile cores and network elements, or of an attacker in their place: none makes a reader
+//! fail, and every sample can be sent.
 
 #![no_main]
 

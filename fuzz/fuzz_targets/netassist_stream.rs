@@ -1,4 +1,4 @@
-//! What clients and services send each other on a stream, consents included: what is read writes back the same.
+//! Messages between clients and services on a stream, consents included: a parsed one writes back equally.
 
 #![no_main]
 

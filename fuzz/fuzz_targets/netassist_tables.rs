@@ -1,4 +1,4 @@
-//! The kernel's tables of flows and connections, which hold what strangers have sent.
+//! The kernel's tables of flows and connections, which hold strangers' data.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Logs of NR-Scope and output of ping from anybody: what is no recording is refused, and what is one says something.
+//! Untrusted logs of NR-Scope and output of ping: other files are refused, and recordings have findings.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Scenario files from anybody: a mistake is an error, and what is asked for is written back the same.
+//! Untrusted Scenario files: a mistake is an error, and a parsed one is written back equally.
 
 #![no_main]
 

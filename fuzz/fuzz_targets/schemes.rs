@@ -1,5 +1,5 @@
-//! What `--schemes` and `--traces` take: sets in braces, mixes of flows, schemes with parameters, the text of a link. What is read
-//! has a text that reads the same, and a scheme of it can be built.
+//! The values of `--schemes` and `--traces`: sets in braces, mixes of flows, schemes with parameters, the text of a link. A
+//! parsed value has a text that reads equally, and a scheme of it can be built.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Trace files from anybody, in every format: what is no trace is refused, and what is one can be measured, cut and carried over.
+//! Untrusted trace files, in every format: other files are refused, and traces can be measured, cut and converted.
 
 #![no_main]
 

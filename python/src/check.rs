@@ -11,7 +11,7 @@ use cellcc_runner::{Check, SeriesDetail, collect};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// Checks a subject, and gives what `cellcc check --format json` prints.
+/// Checks a subject, and gives the output of `cellcc check --format json`.
 #[pyfunction]
 #[pyo3(signature = (subject, suites_named, cases_named, drivers, *, jobs=None, progress=None))]
 pub(crate) fn check(

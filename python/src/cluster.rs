@@ -15,20 +15,20 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// What is asked for, resolved and checked.
+/// The request, resolved and checked.
 #[pyclass(frozen, module = "cellcc")]
 pub(crate) struct Plan {
     driver: Drivers,
     plan: cellcc_experiment::Plan,
     /// The content of `scenario.toml`: all that another process needs to make the same plan.
     scenario: String,
-    /// What each run is expected to take.
+    /// The expected time of each run.
     expected: Vec<Span>,
 }
 
 #[pymethods]
 impl Plan {
-    /// What these keyword arguments ask for.
+    /// The plan of these keyword arguments.
     #[new]
     #[pyo3(signature = (options, *, scenario=None))]
     fn new(py: Python<'_>, options: &Bound<'_, PyDict>, scenario: Option<PathBuf>) -> PyResult<Self> {
@@ -137,7 +137,7 @@ impl Plan {
     }
 }
 
-/// Joins the folders of all shares of a plan into the folder `out`, replaces what is there, and writes the report.
+/// Joins the folders of all shards of a plan into the folder `out`, replaces its content, and writes the report.
 #[pyfunction]
 pub(crate) fn merge(py: Python<'_>, shares: Vec<PathBuf>, out: PathBuf) -> PyResult<()> {
     let merge = || execution::write_report(&cellcc_runner::merge(&shares, &out, Existing::Replace)?.out);

@@ -1,4 +1,4 @@
-//! `compare`: what is asked for becomes a plan, the plan is run, and its runs are given to Python.
+//! `compare`: the request becomes a plan, the plan is run, and its runs are given to Python.
 
 use crate::error::{of_request, of_runner};
 use crate::execution::Execution;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Runs what is asked for. `progress` is called with how many runs are done, parts of runs included, how many there are,
+/// Runs the request. `progress` is called with how many runs are done, parts of runs included, how many there are,
 /// and how many failed. Gives the runs, whether Ctrl-C ended them early, and how many of how many are finished.
 #[pyfunction]
 #[pyo3(signature = (options, *, scenario=None, jobs=None, series="sampled", out=None, existing="refuse", shard=None, progress=None))]

@@ -1,4 +1,4 @@
-//! `explain` of links: what `cellcc explain TRACE` says.
+//! `explain` of links: the output of `cellcc explain TRACE`.
 
 use crate::error::{input, of_request};
 use cellcc_link::{Access, TraceCache};

@@ -1,8 +1,8 @@
-//! The part of the Python package `cellcc` that is written in Rust. Python's half, in `cellcc/`, is what users see.
+//! The part of the Python package `cellcc` that is written in Rust. Python's half, in `cellcc/`, is the users' interface.
 //!
 //! | to find | look in |
 //! |---|---|
-//! | keyword arguments become what is asked for | `options.rs` |
+//! | keyword arguments become the request | `options.rs` |
 //! | a plan; how it is run, in a folder or in memory | `compare.rs`; `execution.rs` |
 //! | claims of papers, judged | `reproduce.rs` |
 //! | the least delay of links | `explain.rs` |
@@ -11,7 +11,7 @@
 //! | a plan whose shares run in other processes | `cluster.rs` |
 //! | Records, their tables and their report | `runs.rs` |
 //! | Arrow tables | `table.rs` |
-//! | agents in environments: what they observe, do, and are rewarded for | `env/` |
+//! | agents in environments: observations, actions, and rewards | `env/` |
 //! | learned policies, asked from Python | `policy.rs` |
 //! | traces and their statistics | `trace.rs` |
 //! | the registry, and schemes written in Python | `schemes.rs`, `scheme.rs` |

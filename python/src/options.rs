@@ -16,7 +16,7 @@ pub(crate) fn conditions() -> Vec<(String, &'static str)> {
     rows().filter_map(|row| Some((row.flag(Command::Compare)?.replace('-', "_"), row.key))).collect()
 }
 
-/// What is asked for: the Scenario file, or the quick start, and over it `options`, from dotted keys (`path.rtt`) to values.
+/// The request: the Scenario file, or the quick start, and over it `options`, from dotted keys (`path.rtt`) to values.
 pub(crate) fn request(scenario: Option<&Path>, options: &Bound<'_, PyDict>) -> PyResult<Request> {
     let mut given = Table::new();
     for (key, value) in options {

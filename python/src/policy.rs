@@ -1,10 +1,10 @@
-//! The network of a learned scheme, asked from Python: whether a file gives what the program gave that made it.
+//! The network of a learned scheme, called from Python: a check that a file gives the outputs of its program.
 
 use crate::error::{InputError, input};
 use cellcc_schemes::learned;
 use pyo3::prelude::*;
 
-/// The policy of a learned scheme such as `orca(model=FILE)`. A recurrent one remembers what it was shown.
+/// The policy of a learned scheme such as `orca(model=FILE)`. A recurrent one remembers earlier observations.
 #[pyclass(module = "cellcc")]
 pub(crate) struct Policy(learned::Policy);
 
@@ -18,7 +18,7 @@ impl Policy {
         })
     }
 
-    /// What the network gives for an observation: an action, or a score for each.
+    /// The network's outputs for an observation: an action, or a score for each.
     fn outputs(&mut self, observation: Vec<f32>) -> PyResult<Vec<f32>> {
         let width = self.0.width();
         if observation.len() != width {

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Judges claims of the repository in a folder. Gives `scorecard.json`, and what every run's failure was.
+/// Judges claims of the repository in a folder. Gives `scorecard.json`, and every run's failure.
 #[pyfunction]
 #[pyo3(signature = (claims, repository, scale, *, jobs=None, out=None, existing="refuse", progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -28,7 +28,7 @@ pub(crate) fn reproduce(
     let scale = scale.parse().map_err(InputError::new_err::<String>)?;
     let execution = Execution::new(jobs, "sampled", None, existing, out)?;
     let library = py.detach(|| Library::read(&repository)).map_err(of_request)?;
-    // No page is asked for.
+    // No page is requested.
     let read_command = &|_: &[String]| Err("only the command line checks pages".to_owned());
     let wanted = || Wanted { claims: &claims, pages: None, scale, version: VERSION, read_command };
     let reproduction = py.detach(|| Reproduction::new(&library, &wanted())).map_err(of_request)?;

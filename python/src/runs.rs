@@ -1,4 +1,4 @@
-//! What came out of a plan: its Records, and what is made of them.
+//! The results of a plan: its Records, and their tables and figures.
 
 use crate::error::{input, of_runner};
 use crate::table::Table;
@@ -47,7 +47,7 @@ impl Runs {
         self.records.len()
     }
 
-    /// What every run's failure was, with the run's name before it.
+    /// Every run's failure, with the run's name before it.
     #[getter]
     fn failures(&self) -> Vec<String> {
         self.failures.iter().map(|failure| format!("{}: {}", failure.label, failure.cause)).collect()
@@ -116,7 +116,7 @@ impl Runs {
         Ok(py.detach(|| report.table(TableFormat::Table, width, &TableOptions::default())))
     }
 
-    /// What `cellcc explain --format json` prints of these runs.
+    /// The output of `cellcc explain --format json` for these runs.
     #[pyo3(signature = (against=None))]
     fn explain_json(&self, py: Python<'_>, against: Option<&str>) -> PyResult<String> {
         let explained = || -> Result<_, ExplainError> {

@@ -24,7 +24,7 @@ pub(crate) struct PythonScheme {
     pub(crate) build: Py<PyAny>,
 }
 
-/// What the first scheme of a plan has raised.
+/// The first exception of a plan's scheme.
 #[derive(Default)]
 pub(crate) struct Problem(Mutex<Option<PyErr>>);
 
@@ -165,7 +165,7 @@ impl Controller for PythonController {
     }
 
     fn on_timer(&mut self, now: Time) {
-        // A timer that it does not set anew is over.
+        // A timer that it does not set again is over.
         self.timer = None;
         self.ask(|instance| instance.call_method1("on_timer", (now.as_secs_f64(),)).map(drop));
         self.timer = self.timer.filter(|timer| *timer > now);

@@ -46,8 +46,8 @@ pub(crate) fn register(
     Ok(())
 }
 
-/// The registry for these conditions, and the version of the code that their results are of: cellcc's, and where they name
-/// a scheme written in Python, a word for each. `problem` takes what the first scheme raises.
+/// The registry for these conditions, and the version of the code of their results: cellcc's, and where they name a scheme
+/// written in Python, a word for each. `problem` takes the first scheme's exception.
 pub(crate) fn registry_for(file: &PlanFile, problem: &Arc<Problem>) -> (Registry, String) {
     let (mut registry, mut version) = (cellcc_experiment::registry(), VERSION.to_owned());
     let texts = || file.schemes.iter().chain([&file.background]);

@@ -1,4 +1,4 @@
-//! Links as traces: what they carry over time, and their statistics.
+//! Links as traces: their capacity over time, and their statistics.
 
 use crate::error::{input, of_request};
 use cellcc_link::{Capacity, CapacityStats, Source};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Over how long a link without an end is looked at, as in `cellcc trace info`.
 const ENDLESS: Span = Span::from_secs(60);
 
-/// What a link can carry over time.
+/// A link's capacity over time.
 #[pyclass(frozen, module = "cellcc")]
 pub(crate) struct Trace {
     name: String,

@@ -12,11 +12,11 @@ use std::time::Duration;
 /// How often Python's thread looks for Ctrl-C and shows progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// What the threads of the runs and Python's thread share.
+/// The common state of the runs' threads and Python's thread.
 #[derive(Default)]
 pub(crate) struct Watched {
     pub(crate) stop: AtomicBool,
-    /// What a scheme written in Python has raised.
+    /// The exception of a scheme written in Python.
     pub(crate) problem: Arc<Problem>,
     tally: Mutex<Tally>,
     over: Mutex<bool>,
@@ -24,8 +24,8 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Does `work` on another thread, and shows progress meanwhile. True where Ctrl-C ended it early; an error where showing
-    /// progress failed, which ends it as well.
+    /// Does `work` on another thread, and shows progress meanwhile. True if Ctrl-C ended it early; an error if showing progress
+    /// failed, which also ends it.
     pub(crate) fn wait_for<T: Send>(
         &self,
         py: Python<'_>,

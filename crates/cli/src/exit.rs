@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Where to get what a build leaves out.
+/// Where to get the parts that a build leaves out.
 pub(crate) const ALL_OF_CELLCC: &str = "`cargo install --locked --path crates/cli` builds the rest";
 
 /// Why the command ends early.
@@ -25,7 +25,7 @@ pub(crate) enum Exit {
     Differs,
     /// Interrupted, and the way to go on has been named already: status 130.
     Interrupted,
-    /// A command that was to run cannot be started: the status by which shells say so.
+    /// A command that cannot be started: the status that shells use for it.
     Command(Box<dyn Error>, u8),
     /// The reader closed stdout (as `head` does): not an error.
     Closed,
@@ -40,7 +40,7 @@ impl Exit {
         Self::Failed(error.into())
     }
 
-    /// What went wrong, in words.
+    /// The error in words.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Input(error) | Self::Failed(error) | Self::Command(error, _) => with_causes(error.as_ref()),
@@ -76,7 +76,7 @@ impl From<RequestError> for Exit {
     }
 }
 
-/// A line on standard error, without what a terminal would obey; where that is closed there is nobody to tell.
+/// A line on standard error, without characters that a terminal would obey; ignored if that is closed.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(line));
 }
@@ -91,8 +91,8 @@ pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Exit {
     Exit::failed(format!("cannot write {}: {error}", path.display()))
 }
 
-/// Writes results on standard output, without what a terminal would obey but for bold and faint letters in tables, one line break
-/// at the end.
+/// Writes results on standard output, without characters that a terminal would obey except bold and faint letters in tables,
+/// one line break at the end.
 pub(crate) fn print(text: &str) -> Result<(), Exit> {
     print_after("", text)
 }

@@ -32,7 +32,7 @@ pub(crate) fn new_folder(path: &Path) -> Result<PathBuf, Exit> {
 }
 
 fn create(path: &Path) -> std::io::Result<()> {
-    // A file in the place of the parent is there already as well, and no other name helps.
+    // A file in the place of the parent also exists already, and no other name helps.
     fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).map_err(std::io::Error::other)?;
     fs::create_dir(path)
 }

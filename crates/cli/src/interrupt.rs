@@ -1,12 +1,12 @@
-//! The signals by which people, terminals and service managers end a program.
+//! The signals that people, terminals and service managers end a program with.
 
 use crate::exit::{Exit, tell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// The first interrupt ends the runs in virtual time, and lets those in real time, where there are some, come to their end; the second
-/// does not.
+/// The first interrupt ends the runs in virtual time, and lets those in real time, where there are some, come to their end; the
+/// second does not.
 pub(crate) fn stop_on_signal(is_real_time: bool) -> Result<Arc<AtomicBool>, Exit> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -27,7 +27,7 @@ pub(crate) fn on_interrupt(act: impl FnMut() + Send + 'static) -> Result<(), Exi
     listen(&[signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM], act)
 }
 
-/// Calls `act` as [`on_interrupt`] does, and at each SIGHUP as well, which a closed terminal sends.
+/// Calls `act` as [`on_interrupt`] does, and also at each SIGHUP, which a closed terminal sends.
 pub(crate) fn on_interrupt_or_hangup(act: impl FnMut() + Send + 'static) -> Result<(), Exit> {
     #[cfg(unix)]
     let hangup = signal_hook::consts::SIGHUP;

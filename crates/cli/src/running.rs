@@ -34,7 +34,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             let tally = Arc::clone(&tally);
             let style = style.with_key("left", |state: &ProgressState, out: &mut dyn Write| {
-                // Before anything has moved nobody knows.
+                // Before any progress there is no estimate.
                 let left = state.eta();
                 if left >= Duration::from_secs(1) {
                     let _ = write!(out, ", {:#} left", HumanDuration(left));
@@ -42,7 +42,7 @@ impl Bar {
             });
             bar.set_style(style.with_key("ended", move |_: &ProgressState, out: &mut dyn Write| {
                 let Tally { ended, runs, .. } = *lock(&tally);
-                // Only what is drawn fails to be drawn.
+                // Only drawing can fail here.
                 let _ = write!(out, "{ended} of {runs}");
             }));
         }

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use terminal_size::{Width, terminal_size_of};
 
-/// The same for tables that are meant to be read, wherever that is: 80 where there is no terminal.
+/// The width of tables for people, wherever they read: 80 without a terminal.
 pub(crate) fn narrow_width() -> u16 {
     terminal_size_of(std::io::stdout()).map_or(80, |(Width(width), _)| width)
 }

@@ -1,4 +1,4 @@
-//! Stands in the place of `network` in a build without that feature, and says how to have what is missing.
+//! Replaces `network` in a build without that feature, and says how to have the missing parts.
 
 use crate::exit::{ALL_OF_CELLCC, Exit};
 use clap::{Arg, ArgMatches, FromArgMatches, Subcommand};
@@ -80,7 +80,7 @@ pub(crate) fn arguments() -> Vec<OsString> {
     std::env::args_os().collect()
 }
 
-/// Of `cellcc trace`.
+/// The commands of `cellcc trace`.
 pub(crate) mod trace {
     use crate::exit::Exit;
 
@@ -142,7 +142,7 @@ mod tests {
         assert!(text.starts_with("there is no command `cellcc trace record`"), "{text}");
     }
 
-    /// A stand-in that took every name took these, too.
+    /// A stand-in that took every name also took these.
     #[test]
     fn what_is_there_is_not_taken_for_what_is_left_out() {
         assert!(matches!(Small::parse_from(["cellcc", "compare"]).command, Commands::Compare));

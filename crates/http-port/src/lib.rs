@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-/// Of all connections, those of one host: a quarter, so that nobody takes the places of all.
+/// Share of one host in all connections: a quarter, so that no host takes all places.
 const SHARE_OF_ONE_HOST: usize = 4;
 /// A handshake, and the headers of a request, take no longer than this. Ours: a hundred round trips of a slow path.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ const USER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Wait where the system gives no socket.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
-/// What a port takes.
+/// The limits of a port.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Connections at once; further ones wait until one of these has ended.
@@ -41,7 +41,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// So many connections, and ten seconds.
+    /// This many connections, and ten seconds.
     pub const fn of(connections: usize) -> Self {
         Self { connections, patience: HANDSHAKE_TIMEOUT }
     }
@@ -68,8 +68,8 @@ impl Port {
         self.listener.local_addr().ok()
     }
 
-    /// Has `answer` deal with each connection, until this is dropped. Of a host that has as many as it may, a new one is closed.
-    /// `log` hears, now and then, that the system gives no socket for a connection; it waits then.
+    /// Has `answer` deal with each connection, until this is dropped. A new connection of a host at its limit is closed.
+    /// `log` is called, now and then, when the system gives no socket for a connection; it waits then.
     pub async fn serve<F: Future<Output = ()> + Send + 'static>(
         self,
         log: impl Fn(&str),
@@ -81,7 +81,7 @@ impl Port {
         let mut problems = ProblemLog::default();
         loop {
             while connections.try_join_next().is_some() {}
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             let (socket, address) = match self.listener.accept().await {
                 Ok(accepted) => accepted,
@@ -113,7 +113,7 @@ impl Port {
     }
 }
 
-/// What one host can choose its addresses from: in IPv6 usually the last 64 bits.
+/// The part of an address that identifies a host: in IPv6 usually the first 64 bits.
 fn host(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -1,4 +1,4 @@
-//! What goes wrong again and again, in a log: some lines, and not one for each time.
+//! Repeated problems in a log: some lines, and not one per occurrence.
 
 use std::time::{Duration, Instant};
 

@@ -12,10 +12,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Of a stream's data, read at once: a request is shorter, and a page of memory.
+/// Bytes of a stream read at once: a request is shorter, and a page of memory.
 const READ_BYTES: usize = 4096;
 
-/// What a stream is asked to open or to accept, while that takes time.
+/// A pending request to open or to accept a stream.
 type Pending<T> = Option<Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send + Sync>>>;
 
 /// A connection of noq for h3, at either end.
@@ -53,7 +53,7 @@ impl Clone for Adapter {
     }
 }
 
-/// Polls what was begun, or begins it.
+/// Polls the pending operation, or begins it.
 fn poll<T, F>(
     pending: &mut Pending<T>,
     connection: &noq::Connection,
@@ -162,7 +162,7 @@ impl quic::RecvStream for Stream {
     }
 }
 
-/// What is sent on a stream.
+/// The sending half of a stream.
 pub struct SendHalf {
     stream: noq::SendStream,
     writing: Option<WriteBuf<Bytes>>,
@@ -214,8 +214,8 @@ impl quic::SendStream<Bytes> for SendHalf {
     }
 }
 
-/// What is received on a stream, no more than a number of bytes. A peer that is not read to the end hears that nothing is
-/// wrong: noq says 0, which curl reports as a failure.
+/// The receiving half of a stream, up to a number of bytes. A peer that is not read to the end is told that nothing is wrong:
+/// noq says 0, which curl reports as a failure.
 pub struct RecvHalf {
     stream: noq::RecvStream,
     left: u64,

@@ -1,7 +1,7 @@
-//! What a request for a file is answered: status, header, and which of its bytes (RFC 9110, sections 13 and 14).
+//! The answer to a request for a file: status, header, and its byte range (RFC 9110, sections 13 and 14).
 //!
-//! Of a request for several ranges all is sent, as the RFC allows. `If-Match` and `If-Unmodified-Since` are for what changes
-//! files, and nothing here does.
+//! A request for several ranges gets all, as the RFC allows. `If-Match` and `If-Unmodified-Since` are for methods that change
+//! files, and there are none here.
 
 use http::header::{
     ACCEPT_RANGES, ALLOW, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, IF_MODIFIED_SINCE,
@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A page stands for its folder under this name.
 const INDEX: &str = "index.html";
-/// When a client that found no place for its file may ask again. Ours: most files are sent by then, and what is not read is
-/// given up after twice [`SILENCE`](crate::SILENCE).
+/// When a client that found no place for its file may ask again. Ours: most files are sent by then, and unread ones are given
+/// up after twice [`SILENCE`](crate::SILENCE).
 const RETRY_SECONDS: u32 = 10;
 /// The last second of the year 9999: the year of a date has four digits (RFC 9110, section 5.6.7).
 const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
@@ -60,7 +60,7 @@ impl Facts {
     /// Facts about a file with this name, size and time of change. File systems hold times before 1970 and after 9999.
     pub fn new(name: &str, bytes: u64, modified: SystemTime) -> Self {
         let kind = mime_guess::from_path(name).first_or_octet_stream();
-        // What phones and editors write; a browser would take another for what its user has set.
+        // The charset of phones and editors; without it a browser would use its user's default.
         let charset = if kind.type_() == "text" { "; charset=utf-8" } else { "" };
         let (sign, from_1970) = match modified.duration_since(UNIX_EPOCH) {
             Ok(since) => ("", since),
@@ -105,7 +105,7 @@ impl Facts {
         finish(response, body)
     }
 
-    /// Whether the client has the file as it is.
+    /// True if the client has the file as it is.
     fn is_known(&self, asked: &HeaderMap) -> bool {
         if asked.contains_key(IF_NONE_MATCH) {
             let given = asked.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());

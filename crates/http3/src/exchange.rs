@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// Read at once by a request that finds [`LARGE_PIECES`] on their way: 100 that nobody reads keep 8 MB.
+/// Read at once by a request that finds [`LARGE_PIECES`] on their way: 100 unread ones keep 8 MB.
 const SMALL_BYTES: u32 = 1 << 16;
 /// Pieces of a connection that are read with all of [`PIECE_BYTES`], which costs a server a seventh less.
 pub(crate) const LARGE_PIECES: usize = 8;

@@ -39,7 +39,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Whether the request wants a session of WebTransport, with frames or not.
+    /// True if the request wants a session of WebTransport, with frames or not.
     pub(crate) fn is_session(request: &Request<()>) -> bool {
         request.method() == Method::CONNECT
             && request.extensions().get::<Protocol>() == Some(&Protocol::WEB_TRANSPORT)
@@ -110,7 +110,7 @@ impl Frames {
     }
 }
 
-/// Waits until the page ends the session. What it says on its stream does not matter.
+/// Waits until the page ends the session. Its data on the stream do not matter.
 async fn ended(stream: &mut RequestStream<Stream, Bytes>) {
     while let Ok(Some(_)) = stream.recv_data().await {}
 }

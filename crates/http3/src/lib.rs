@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a connection: its requests, its bounds, its end | `serve` |
 //! | one request, from its header to the last byte | `exchange` |
-//! | what a request for a file is answered: conditions, ranges | `answer` |
+//! | the answer to a request for a file: conditions, ranges | `answer` |
 //! | a session of WebTransport, and its frames | `frames` |
 //! | noq's streams as h3 wants them, and how much a peer may send on one | [`Adapter`] |
 
@@ -32,7 +32,7 @@ use tokio::sync::OwnedSemaphorePermit;
 /// The application protocol (RFC 9114, section 3.1).
 pub const ALPN: &[u8] = b"h3";
 
-/// Of a file, read at once; a transfer with 16 streams has 4 MB on their way between disk and network.
+/// Bytes of a file read at once; a transfer with 16 streams has 4 MB on their way between disk and network.
 pub const PIECE_BYTES: u32 = 1 << 18;
 
 /// Why a file is not handed out.

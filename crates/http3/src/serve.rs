@@ -25,7 +25,7 @@ const SESSIONS: u64 = 1;
 /// As nginx's `send_timeout`.
 pub const SILENCE: Duration = Duration::from_secs(60);
 
-/// What a connection has had.
+/// The totals of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Served {
     /// Requests.
@@ -48,7 +48,7 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
         .max_webtransport_sessions(SESSIONS);
     let session = Arc::new(Semaphore::new(SESSIONS as usize));
     let large = Arc::new(Semaphore::new(exchange::LARGE_PIECES));
-    // A client may let nobody open a stream, or send on one.
+    // A client may forbid us to open a stream, or to send on one.
     let Ok(Ok(mut http)) = timeout(site.silence, builder.build(adapter)).await else { return served };
     let mut answers = JoinSet::new();
     let mut ticks = tokio::time::interval(site.silence);
@@ -78,7 +78,7 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
             () = &mut ends, if !is_ending => is_ending = true,
         }
         is_ending |= served.requests >= MAX_REQUESTS;
-        // Of the requests that come after this the client knows that it may ask again.
+        // The client knows that it may repeat the requests after this.
         if is_ending {
             let farewell = timeout(site.silence, http.shutdown(0)).await;
             if !matches!(farewell, Ok(Ok(()))) || answers.is_empty() {
@@ -86,7 +86,7 @@ pub async fn serve(connection: Connection, site: Arc<Site>, ends: impl Future<Ou
             }
         }
     }
-    // Closes the connection, which ends what is left.
+    // Closes the connection, which ends the rest.
     drop(http);
     while let Some(sent) = answers.join_next().await {
         served.bytes += sent.unwrap_or(0);

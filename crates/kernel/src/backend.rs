@@ -51,7 +51,7 @@ impl KernelSchemes {
         Ok(())
     }
 
-    /// What the network says of each user's path, for the users whose flows ask for it.
+    /// The network's reports on each user's path, for the users whose flows request them.
     fn assisted_users(&self, scenario: &Scenario) -> Result<Vec<AssistedUser>, ResolveError> {
         let mut users: Vec<AssistedUser> = Vec::new();
         for (index, flow) in scenario.flows.iter().enumerate() {
@@ -85,7 +85,7 @@ impl KernelSchemes {
         Ok(reports.map(|reports| AssistedUser { flow, reports }))
     }
 
-    /// Tells the schemes that take advice what has just been heard of the path to a peer.
+    /// Gives the newest report on the path to a peer to the schemes that take advice.
     ///
     /// # Errors
     /// The kernel does not take it.
@@ -95,7 +95,7 @@ impl KernelSchemes {
         advised.map_err(|error| RunError(error.to_string()))
     }
 
-    /// Takes back what was reported to them: the next run has the same addresses.
+    /// Removes the reports to them: the next run has the same addresses.
     pub fn forget_advice(&self, peers: &[IpAddr]) {
         let held = self.held();
         peers.iter().for_each(|peer| held.values().for_each(|held| held.forget_advice(*peer)));
@@ -180,8 +180,8 @@ impl TcpBackend for KernelSchemes {
     }
 }
 
-/// A scheme of the simulator's that the kernel has from here. What is written with the kernel's name is what somebody has loaded
-/// before, as it is.
+/// A scheme of the simulator's that the kernel has from here. A scheme written with the kernel's name was loaded before, and
+/// runs as it is.
 fn written(text: &str) -> Result<Option<Written>, ResolveError> {
     if Scheme::ALL.into_iter().any(|scheme| text.starts_with(scheme.name())) {
         return Ok(None);

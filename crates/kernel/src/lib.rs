@@ -2,20 +2,20 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | the schemes that there are, and what each needs of a kernel | [`Scheme`] |
+//! | the list of schemes, and each one's needs of a kernel | [`Scheme`] |
 //! | whether this machine can run one, and why not | [`Machine`] |
-//! | what is loaded for as long as a value lives | [`Held`] |
+//! | schemes that are loaded for as long as a value lives | [`Held`] |
 //! | a scheme as text, `reminis(dtt=40ms)` | [`Written`] |
 //! | the schemes for `cellcc compare --driver kernel` | [`KernelSchemes`] |
-//! | what is loaded: it stays when the process ends | [`Pins`] |
-//! | what the kernel has that is not pinned where we look | [`Pins::elsewhere`] |
-//! | what the kernel asks the integer cores | `cellcc_fixed::step` |
-//! | what the cores decide in the kernel, recorded and decided again | [`Recorder`], [`verify`] |
+//! | loaded schemes: they stay when the process ends | [`Pins`] |
+//! | schemes in the kernel that are not pinned where we look | [`Pins::elsewhere`] |
+//! | the kernel's questions to the integer cores | `cellcc_fixed::step` |
+//! | the cores' decisions in the kernel, recorded and repeated | [`Recorder`], [`verify`] |
 //! | the sockets that use a scheme, live | [`Sockets`] |
 //! | beta in a TCP option, from the user's side | [`FlowTeller`], [`Pins::hear_flow_counts`] |
-//! | what passes an interface towards users, and their RTTs | [`HostCounters`] |
+//! | traffic of an interface towards users, and their RTTs | [`HostCounters`] |
 //! | the programs in C around the cores | `bpf/` |
-//! | the same as objects, and what they were made of | `objects/`, written by `tools/kernel-objects` |
+//! | the objects, and their sources | `objects/`, written by `tools/kernel-objects` |
 //!
 //! Linux only.
 

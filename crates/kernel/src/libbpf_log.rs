@@ -1,16 +1,16 @@
-//! What libbpf and the verifier say, kept for error messages in place of standard error.
+//! The log of libbpf and the verifier, kept for error messages instead of standard error.
 
 use libbpf_rs::{PrintLevel, set_print};
 use std::sync::{Mutex, MutexGuard};
 
 /// libbpf has one place for messages in a process.
 static MESSAGES: Mutex<String> = Mutex::new(String::new());
-/// One piece of work at a time, so that a log is of that work.
+/// One piece of work at a time, so that a log belongs to it.
 static WORK: Mutex<()> = Mutex::new(());
-/// So many of the last lines go into an error.
+/// This many of the last lines go into an error.
 const SHOWN_LINES: usize = 12;
 
-/// Does `work`; gives what was said meanwhile, its last lines, where it fails.
+/// Does `work`; if it fails, gives the last lines of the log.
 pub(crate) fn logged<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<T, (E, String)> {
     let _one_at_a_time = locked(&WORK);
     locked(&MESSAGES).clear();

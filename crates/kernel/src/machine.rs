@@ -1,4 +1,4 @@
-//! What this machine can run, and why not.
+//! The schemes that this machine can run, and the reasons against others.
 
 use crate::error::{Capability, Refusal, Release};
 use crate::schemes::{Scheme, module_of};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// What matters of a kernel and of the rights of this process. A test makes up one that is older or has less.
+/// The relevant facts of a kernel and of this process's rights. A test makes up one that is older or has less.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// The kernel's version.
@@ -32,7 +32,7 @@ impl Machine {
         }
     }
 
-    /// Whether a scheme can be loaded here.
+    /// Checks that a scheme can be loaded here.
     ///
     /// # Errors
     /// The first thing that is missing.
@@ -66,7 +66,7 @@ impl Machine {
 const NETWORK_PROGRAMS_SINCE: Release = Release { major: 6, minor: 6 };
 
 impl Machine {
-    /// Whether programs can be attached to an interface here.
+    /// Checks that programs can be attached to an interface here.
     pub(crate) fn permits_network_programs(&self, what: &'static str) -> Result<(), Refusal> {
         let (needed, found) = (NETWORK_PROGRAMS_SINCE, self.release);
         if found < needed {

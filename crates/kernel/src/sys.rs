@@ -25,6 +25,6 @@ pub(crate) fn link_to_interface(
     if result < 0 {
         return Err(io::Error::from_raw_os_error(-result));
     }
-    // SAFETY: a file that the call above has opened, and nobody else knows.
+    // SAFETY: a file that the call above has opened, and only we know.
     Ok(unsafe { OwnedFd::from_raw_fd(result) })
 }

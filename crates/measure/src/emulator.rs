@@ -138,7 +138,7 @@ fn iperf(backend: Backend, gbit: f64, delay_ms: u64, log: bool, seconds: u64) ->
     })
 }
 
-/// What the server received a second, over the whole seconds that count. (iperf3's own mean also covers the time in which
+/// The server's rate per second, over the whole seconds that count. (iperf3's own mean also covers the time in which
 /// the queue drains at the end, while nothing is counted any more.)
 fn received(server: &serde_json::Value) -> Option<f64> {
     let intervals = server["intervals"].as_array()?;
@@ -150,7 +150,7 @@ fn received(server: &serde_json::Value) -> Option<f64> {
     (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
-/// Round trips of an idle path against what they should be.
+/// Round trips of an idle path against their nominal values.
 fn ping(backend: Backend, args: &Args) -> Outcome<()> {
     println!(
         "ping every 10 ms through an idle path, error against the nominal round trip, median of {}:",

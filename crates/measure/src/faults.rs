@@ -1,4 +1,4 @@
-//! `cellcc-measure faults`: what every scheme does under seventeen faults. docs/fidelity/faults.md has the causes.
+//! `cellcc-measure faults`: every scheme under seventeen faults. docs/fidelity/faults.md has the causes.
 //!
 //! A link of 20 Mbit/s and 40 ms with a queue of 200 packets, for 60 s, or until 30 s after an outage; network assistance is
 //! an oracle. A cell says how many seconds after the fault's end a second begins in which the scheme has half of the link
@@ -6,8 +6,8 @@
 //! its beginning.
 //! A star: no such second begins within 10 s, or that share is below a half.
 //!
-//! The third table is of acknowledgements that share 50 kbit/s: for each scheme and each way to thin them, the share of the link, the
-//! mean RTT in ms and the acknowledgements sent per packet.
+//! The third table is for acknowledgements that share 50 kbit/s: for each scheme and each way to thin them, the share of the
+//! link, the mean RTT in ms and the acknowledgements sent per packet.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -148,7 +148,7 @@ fn print_thinned() -> Outcome<()> {
     Ok(())
 }
 
-/// What each scheme does where acknowledgements share 50 kbit/s and are thinned like this.
+/// Each scheme's result if acknowledgements share 50 kbit/s and are thinned like this.
 fn thinned(acks: &str, offload: Option<&str>, queue: &str) -> Outcome<Vec<String>> {
     let recovery = if acks == "delayed" { LossDetection::Rack } else { LossDetection::Quic };
     let records = records(recovery, |file| {
@@ -165,7 +165,7 @@ fn thinned(acks: &str, offload: Option<&str>, queue: &str) -> Outcome<Vec<String
     Ok(records.iter().map(cell).collect())
 }
 
-/// What each scheme does under `fault`.
+/// Each scheme's result under `fault`.
 fn cells(fault: &Fault, recovery: LossDetection) -> Outcome<Vec<String>> {
     Ok(records(recovery, fault.change)?.iter().map(|record| cell(fault, record)).collect())
 }

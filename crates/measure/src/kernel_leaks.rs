@@ -1,5 +1,5 @@
-//! `cellcc-measure kernel-leaks`: schemes that come and go under traffic, and short connections, leave nothing in the kernel. As root, with
-//! nothing else running.
+//! `cellcc-measure kernel-leaks`: schemes that come and go under traffic, and short connections, leave nothing in the kernel.
+//! As root, with nothing else running.
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a program that measures in real time")]
 
@@ -54,14 +54,14 @@ fn leaves_nothing(name: &str, times: usize, work: impl Fn(usize) -> u64) -> bool
     is_free
 }
 
-/// What the kernel holds.
+/// The kernel's holdings.
 #[derive(Debug, Clone, Copy)]
 struct Holdings {
     programs: usize,
     maps: usize,
     links: usize,
     tcp_sockets: u64,
-    /// What cannot be taken back: slabs, memory of each processor, and what programs are in.
+    /// Memory that cannot be taken back: slabs, memory of each CPU, and memory of programs.
     memory_kb: i64,
 }
 
@@ -86,7 +86,7 @@ impl Holdings {
         }
     }
 
-    /// Whether anything has come that stays. Sockets of others may have gone.
+    /// True if new holdings stay. Sockets of others may have gone.
     fn exceeds(&self, before: &Self) -> bool {
         self.programs > before.programs
             || self.maps > before.maps
@@ -106,7 +106,7 @@ impl fmt::Display for Holdings {
     }
 }
 
-/// The holdings once the kernel has let go of what it will: as little as there was, or after some time.
+/// The holdings once the kernel has let go of freed memory: as little as there was, or after some time.
 fn settled(before: Option<Holdings>) -> Holdings {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! How fast somebody may do something.
+//! A rate limit.
 
 use cellcc_quic::Clock;
 use cellcc_units::Time;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How fast one client, or somebody else, may do something. It has no clock: time comes in.
+/// The rate limit of one client or peer. It has no clock: time comes in.
 #[derive(Debug)]
 pub struct Allowance {
     clock: GivenTime,
@@ -27,7 +27,7 @@ impl Allowance {
         Self { limiter: RateLimiter::direct_with_clock(quota, clock.clone()), clock }
     }
 
-    /// Whether it may do it once more, and has done so then. Time does not go back from call to call.
+    /// True if it may do it once more, which then counts as done. Time does not go back from call to call.
     pub fn allows(&self, now: Time) -> bool {
         self.clock.0.store(now.as_nanos(), Ordering::Relaxed);
         self.limiter.check().is_ok()
@@ -75,8 +75,8 @@ impl std::ops::Add<Nanos> for GivenInstant {
 
 // How fast a client asks.
 
-/// Registrations that our clients make a second and at once. A client of 10,000 users, the most, has asked for all of them
-/// in five seconds, and through a broker it asks again for a tenth of them each second.
+/// Registrations that our clients make a second and at once. A client of 10,000 users, the most, requests all of them in five
+/// seconds, and through a broker it repeats a tenth of them each second.
 const OWN_REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(1200).unwrap();
 const OWN_REQUESTS_AT_ONCE: NonZeroU32 = NonZeroU32::new(4000).unwrap();
 /// How often it is looked whether one more request may be made.

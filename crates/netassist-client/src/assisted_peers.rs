@@ -32,7 +32,7 @@ impl AssistedPeers {
         let client = Client::start(settings, move |event| match event {
             ClientEvent::Record { user, record, arrived_at } => {
                 let record = AdviceRecord { user: octets(user), ..*record };
-                // What is not new, or came after its connection's end, is of no use.
+                // A record that is not new, or came after its connection's end, is useless.
                 let _ = table.accept(clock.time(arrived_at), arrived_at, &record);
             }
             ClientEvent::Denied { user: Some(user), reason } => {

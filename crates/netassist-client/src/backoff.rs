@@ -21,7 +21,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The wait before the next attempt. `share`, 0 to 1: how much of the longest one; everybody draws their own.
+    /// The wait before the next attempt. `share`, 0 to 1: the fraction of the longest one; each client draws its own.
     pub fn wait(&mut self, share: f64) -> Duration {
         let wait = self.longest.mul_f64(share.clamp(0.0, 1.0));
         self.longest = (self.longest * 2).min(LAST);

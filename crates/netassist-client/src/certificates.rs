@@ -39,7 +39,7 @@ pub enum CertificateError {
         /// What is wrong.
         problem: String,
     },
-    /// The certificate names nobody.
+    /// The certificate has no name.
     #[error("{}: {source}", .path.display())]
     Name {
         /// Which.
@@ -56,7 +56,7 @@ pub enum CertificateError {
     Role {
         /// Whose it is.
         found: PeerName,
-        /// What it should be for.
+        /// Its expected role.
         wanted: Role,
     },
     /// TLS does not take it.

@@ -25,7 +25,7 @@ pub enum ServiceAddress {
 pub struct ClientSettings {
     /// The service.
     pub service: ServiceAddress,
-    /// Who the client is.
+    /// The client's identity.
     pub credentials: Credentials,
 }
 
@@ -64,7 +64,7 @@ enum Dialler {
 }
 
 impl Client {
-    /// Connects in the background, and calls `listener` with what comes; it must not block. Needs a tokio runtime.
+    /// Connects in the background, and calls `listener` with events; it must not block. Needs a tokio runtime.
     ///
     /// # Errors
     /// The certificate cannot be used, or there is no socket. A service that is not there is no error: see

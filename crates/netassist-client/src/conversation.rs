@@ -1,4 +1,4 @@
-//! What a client says and hears, whatever carries it: requests for what is wanted, answers, records.
+//! A client's conversation over any transport: requests, answers, records.
 
 use crate::protocol::{Answer, Request};
 use cellcc_assist::AdviceRecord;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// A refused registration is tried again after what the service says, at most this, doubled up to so many times.
+/// A refused registration is tried again after the service's time, at most this, doubled up to this many times.
 const MAX_RETRY_AFTER_MS: u64 = 10_000;
 const MAX_DOUBLINGS: u32 = 5;
 
@@ -54,12 +54,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a client hears.
+/// An event for a client.
 #[derive(Debug)]
 pub enum ClientEvent<'a> {
     /// A record about a user.
     Record {
-        /// The address that was asked for.
+        /// The requested address.
         user: IpAddr,
         /// The record.
         record: &'a AdviceRecord,
@@ -79,11 +79,11 @@ pub enum ClientEvent<'a> {
     Connected,
     /// It is not, and is tried again.
     Lost(&'a str),
-    /// A record that cannot be read, or is about nobody who was asked for.
+    /// A record that cannot be read, or about a user that was not requested.
     Unusable,
 }
 
-/// A client's side of what is said.
+/// A client's side of the conversation.
 pub(crate) struct Conversation {
     wanted: Arc<Mutex<Wanted>>,
     changes: mpsc::UnboundedSender<Change>,
@@ -111,7 +111,7 @@ impl Conversation {
         (self.listener)(ClientEvent::Connected);
     }
 
-    /// Whether there was a connection since the last question.
+    /// True if there was a connection since the last call.
     pub(crate) fn was_connected(&self) -> bool {
         self.was_connected.swap(false, Ordering::Relaxed)
     }
@@ -181,7 +181,7 @@ impl Conversation {
     }
 
     /// Each time doubles the wait, as long as the user is wanted. Through a broker each site answers: the refusals of several
-    /// sites are one, and where one of them grants the user meanwhile, nobody is asked again.
+    /// sites are one, and if one of them grants the user meanwhile, the request is not repeated.
     fn ask_again(&self, user: IpAddr, first: Duration) {
         let mut wanted = lock(&self.wanted);
         let Some(refused) = wanted.users.get_mut(&user).filter(|refused| !refused.will_be_asked_again) else {
@@ -197,7 +197,7 @@ impl Conversation {
             let Some(refused) = wanted.users.get_mut(&user) else { return };
             refused.will_be_asked_again = false;
             if refused.refusals > 0 {
-                // Where the client has gone, nobody asks.
+                // If the client is gone, there are no requests.
                 let _ = changes.send(Change::User(user));
             }
         });

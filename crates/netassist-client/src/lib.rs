@@ -1,14 +1,14 @@
-//! The near end of NetAssist, cellcc's network-assistance service: what a server or a device needs to hear from it.
+//! The near end of NetAssist, cellcc's network-assistance service: the client parts for a server or a device.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | a connection with a service or a NATS broker | [`Client`], [`ClientEvent`] |
 //! | a server's QUIC connections under NetAssist's advice | [`AssistedPeers`] |
-//! | what is heard, passed on to the kernel's schemes | [`KernelFeed`], [`established_peers`] |
+//! | reports, passed on to the kernel's schemes | [`KernelFeed`], [`established_peers`] |
 //! | names in certificates, a holder's files, TLS | [`PeerName`], [`Credentials`], [`certificates`] |
 //! | texts that users and operators sign | [`statement`] |
 //! | messages on a connection's stream, their times | [`protocol`] |
-//! | what goes over QUIC and over NATS; both ends share it | [`quic`], [`nats`] |
+//! | messages over QUIC and over NATS; both ends share them | [`quic`], [`nats`] |
 //! | how fast clients ask, and how they connect again | [`own_requests`], [`Allowance`], [`Backoff`] |
 
 #![allow(clippy::disallowed_methods, reason = "connections have clocks and sockets")]

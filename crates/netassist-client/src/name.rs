@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection: the name in its certificate.
+//! The peer of a connection: the name in its certificate.
 //!
 //! A certificate names its holder by one URI in the form of SPIFFE: `spiffe://netassist/ROLE/NAME`.
 
@@ -10,12 +10,12 @@ const PREFIX: &str = "spiffe://netassist/";
 /// Longest name. Ours: names stand in every line of the audit log.
 const MAX_NAME_CHARS: usize = 64;
 
-/// What the holder of a certificate may do.
+/// The rights of a certificate's holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// The service itself.
     Service,
-    /// A server: subscribes to users with which it has a flow, or who consented.
+    /// A server: subscribes to users with which it has a flow, or that consented.
     Server,
     /// A user's device: tells how many flows it has, and signs consent.
     User,
@@ -47,7 +47,7 @@ pub struct PeerName {
     name: String,
 }
 
-/// Why a text names nobody.
+/// The fault of a text that is no name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NameError {
     /// It is not a URI of ours.
@@ -71,7 +71,7 @@ impl PeerName {
         Ok(Self { role, name: name.to_owned() })
     }
 
-    /// What its holder may do.
+    /// The role of its holder.
     pub fn role(&self) -> Role {
         self.role
     }

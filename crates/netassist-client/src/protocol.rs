@@ -25,14 +25,14 @@ pub const KEEP_ALIVE: Duration = Duration::from_secs(1);
 /// NATS: how often the broker is asked whether it is there. After three unanswered times the connection is lost: after 9 s, as with
 /// QUIC's idle time-out.
 pub const PING_INTERVAL: Duration = Duration::from_secs(3);
-/// NATS: everything is asked for again in this time, a tenth of it each second. It keeps the registrations that services would
+/// NATS: every request is repeated in this time, a tenth of them each second. It keeps the registrations that services would
 /// forget.
 pub const RENEWED_EVERY: Duration = Duration::from_secs(10);
-/// NATS: what is not asked for again in this time is forgotten: the third time is too late. As long as a flow is remembered that
+/// NATS: a request that is not repeated in this time is dropped: the third time is too late. As long as a flow is remembered that
 /// connection tracking does not show any more.
 pub const FORGOTTEN_AFTER: Span = Span::from_secs(30);
 
-/// What a client asks.
+/// A request of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
@@ -42,7 +42,7 @@ pub enum Request {
         user: IpAddr,
         /// The client's flows with the user.
         flows: u16,
-        /// What the user has signed, where there is no flow yet.
+        /// The user's signed consent, if there is no flow yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         consent: Option<String>,
     },
@@ -60,23 +60,23 @@ pub enum Request {
     },
 }
 
-/// What the service sends in addition to records.
+/// The service's messages in addition to records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Answer {
     /// Records with this key are about this user.
     Subscribed {
-        /// The address that was asked for, or the user's first one.
+        /// The requested address, or the user's first one.
         user: IpAddr,
         /// The key, in hexadecimal digits.
         key: String,
     },
     /// There will be no records about this user.
     Refused {
-        /// The address that was asked for.
+        /// The requested address.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         user: Option<IpAddr>,
-        /// What the client can do about it.
+        /// The remedy for the client.
         reason: String,
         /// It can ask again after this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub enum Answer {
     },
     /// There will be no more records about this user.
     Ended {
-        /// The address that was asked for.
+        /// The requested address.
         user: IpAddr,
         /// Why.
         reason: String,
@@ -97,15 +97,15 @@ pub enum MalformedMessage {
     /// It is longer than any message.
     #[error("a message of {0} bytes; the longest has {MAX_MESSAGE_BYTES}")]
     TooLong(u64),
-    /// It is not what a message looks like.
+    /// It does not have the form of a message.
     #[error("no message of NetAssist: {0}")]
     Text(#[from] serde_json::Error),
 }
 
-/// The length of what a log repeats of a text that somebody else chose.
+/// The length of an untrusted text in a log.
 const MAX_REASON_CHARS: usize = 200;
 
-/// The beginning of a text that somebody else chose, on one line.
+/// The beginning of an untrusted text, on one line.
 pub fn shortened(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_REASON_CHARS).collect()
 }
@@ -143,9 +143,9 @@ pub fn answer(text: &[u8]) -> Result<Answer, MalformedMessage> {
     Ok(serde_json::from_slice(text)?)
 }
 
-// What stands for a user on the wire.
+// The identifier of a user on the wire.
 
-/// What stands for a user on the wire. Who reads records learns no address from it: it is a hash with a secret, which is
+/// The identifier of a user on the wire. A reader of records learns no address from it: it is a hash with a secret, which is
 /// new with each start of the service.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserKey(pub [u8; 16]);

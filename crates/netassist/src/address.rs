@@ -11,7 +11,7 @@ pub(crate) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sock
     })
 }
 
-/// The same where it may be left out.
+/// Reads an optional one.
 pub(crate) fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
     address(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! Who asked for whom, and what was answered: one line of JSON each.
+//! The log of requests and answers: one line of JSON each.
 
 use cellcc_netassist_client::PeerName;
 use cellcc_units::Time;
@@ -52,7 +52,7 @@ pub enum Event {
         /// Why not.
         reason: EndReason,
     },
-    /// It hears of all users from now on, as an operator.
+    /// It receives reports on all users from now on, as an operator.
     SubscribedToAll,
     /// It sees the page of all users.
     Page,
@@ -60,7 +60,7 @@ pub enum Event {
     Refused {
         /// The address that it named.
         address_asked: IpAddr,
-        /// Why not: in more words than the client hears.
+        /// The reason, in more detail than the client receives.
         reason: Refused,
     },
 }

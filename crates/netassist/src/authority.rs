@@ -1,4 +1,4 @@
-//! An authority of one's own: it signs certificates, and writes the folder of each holder.
+//! A private authority: it signs certificates, and writes the folder of each holder.
 
 use crate::write_once::write_once;
 use cellcc_netassist_client::certificates::{AUTHORITY, CERTIFICATE, KEY, MAX_PEM_BYTES, roots};
@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
 const AUTHORITY_KEY: &str = "authority-key.pem";
-/// Prefix of the names of unfinished folders. A killed process leaves them behind, and nobody reads them.
+/// Prefix of the names of unfinished folders. A killed process leaves them behind, and they are not read.
 const UNFINISHED: &str = ".unfinished-";
 
 /// How long certificates hold: a holder's 90 days, as is usual where they are renewed by programs; the authority's ten years.
@@ -34,7 +34,7 @@ pub enum AuthorityError {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: String,
     },
     /// It cannot be made.
@@ -55,8 +55,8 @@ pub struct Authority {
 impl Authority {
     /// The authority in a folder; a new one where there is none. Only the owner can read its key.
     ///
-    /// Of the authority's certificate only its name and key are in those that it signs, so that a certificate that is missing is
-    /// made again from the key. Whenever the process ends, what is there is whole or can be completed.
+    /// Certificates contain only the authority's name and key, so that a missing certificate of the authority is made again
+    /// from the key. Whenever the process ends, the files are whole or can be completed.
     ///
     /// # Errors
     /// The files there hold no authority, or the folder cannot be written.
@@ -163,8 +163,8 @@ impl Authority {
     }
 }
 
-/// What clients ask a holder's certificate for when they connect to it: of a service also its own name, by which browsers know
-/// its host; of a broker the host in its URL.
+/// The hosts that clients check in a holder's certificate when they connect to it: for a service also its own name, which
+/// browsers use; for a broker the host in its URL.
 fn hosts_of(name: &PeerName) -> Result<Vec<SanType>, rcgen::Error> {
     let service = SanType::DnsName(SERVICE_DNS_NAME.try_into()?);
     let host = match (name.name().parse::<IpAddr>(), DnsName::try_from(name.name())) {
@@ -243,7 +243,7 @@ mod tests {
         fs::remove_file(folder.path().join(AUTHORITY)).unwrap();
         let again = Authority::kept_in(folder.path()).unwrap();
         let second = again.issue(&PeerName::new(Role::User, "alice").unwrap(), folder.path()).unwrap();
-        // Who was certified before is believed by those who are now.
+        // Earlier certificates are valid for later ones.
         let [first, second] = [(&holder, Role::Server), (&second, Role::User)]
             .map(|(at, role)| Credentials::load(at, role).unwrap());
         let now = rustls::pki_types::UnixTime::now();

@@ -1,4 +1,4 @@
-//! Tells what the queues of an emulated cell have counted as a base station tells it: in JSON over a WebSocket.
+//! Reports the counters of an emulated cell's queues as a base station does: in JSON over a WebSocket.
 
 use crate::source::gnb::{UeReport, message};
 use cellcc_http_port::{Bounds, Port};
@@ -58,7 +58,7 @@ impl BaseStation {
         Ok(Self { address, report, reported_at: Time::ZERO, before, attached, _task: task })
     }
 
-    /// Whether it tells of a user from now on: at first it tells of all.
+    /// Includes or excludes a user from now on: at first all are included.
     ///
     /// # Panics
     /// Where there is no such user.
@@ -71,7 +71,7 @@ impl BaseStation {
         self.address
     }
 
-    /// Tells of the time since the report before: what each user's queue has counted at `now`.
+    /// Reports on the time since the report before: the counters of each user's queue at `now`.
     pub fn report(&mut self, now: Time, counters: Vec<QueueCounters>) {
         let period = now.since(self.reported_at);
         let busy: Vec<_> = self

@@ -1,9 +1,8 @@
 //! The service's two clocks.
 //!
-//! Records, limits and what is late go by a steady one: the time since 1970 when it began, and steadily on from there, so that
-//! records of a service that was started again are later than those before. What is signed until a date, and what is written
-//! down for later readers, goes by the machine's clock as it is now: that is set when the network's time comes, and it has gone
-//! on when a machine wakes from sleep.
+//! Records, limits and lateness use a steady clock: the time since 1970 when it began, and steadily on from there, so that
+//! records of a restarted service are later than those before. Signatures until a date, and logs for later readers, use the
+//! machine's clock as it is now: that is set when the network's time comes, and it has gone on when a machine wakes from sleep.
 
 use cellcc_quic::{Clock, span};
 use cellcc_units::{Span, Time};
@@ -23,7 +22,7 @@ impl ServiceClock {
         Self::of(SystemTime::now)
     }
 
-    /// The same on a machine whose clock this is: for tests of clocks that are set.
+    /// A clock for a machine with this time: for tests of clocks that are set.
     pub fn of(machine: fn() -> SystemTime) -> Self {
         Self { steady: Clock::new(Instant::now()), unix_at_start: since_1970(machine()), machine }
     }

@@ -33,7 +33,7 @@ const MAX_CLIENTS: usize = 64;
 pub struct CellUser {
     /// The address that servers see: one of 127.0.0.0/8.
     pub address: Ipv4Addr,
-    /// The downlink: what the user could have alone, its queue, and the delay.
+    /// The downlink: the user's channel alone, its queue, and the delay.
     pub downlink: LinkConfig,
     /// The delay of the uplink.
     pub uplink_delay: Span,
@@ -220,7 +220,7 @@ impl Station {
             tokio::select! {
                 arrived = arriving.recv() => match arrived {
                     Some((user, datagram)) => {
-                        // What the queue drops is lost.
+                        // Packets dropped by the queue are lost.
                         let _ = self.cell.enqueue(self.clock.now(), user, datagram);
                     }
                     None => return,

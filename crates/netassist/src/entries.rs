@@ -40,7 +40,7 @@ impl LeftOut {
         self.first.get_or_insert_with(|| shortened(reason));
     }
 
-    /// Those of another list, too.
+    /// Adds those of another list.
     pub fn join(&mut self, other: Self) {
         self.count += other.count;
         self.first = self.first.take().or(other.first);

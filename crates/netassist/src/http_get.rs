@@ -1,5 +1,5 @@
-//! The answer to a GET over HTTP/1.1 without TLS: how a core and a MEC platform are asked. Neither authenticates anybody, so both
-//! are asked on this machine or through a tunnel.
+//! The answer to a GET over HTTP/1.1 without TLS: how a core and a MEC platform are asked. Neither authenticates its clients,
+//! so both are reached on this machine or through a tunnel.
 
 use bytes::Bytes;
 use cellcc_units::Span;
@@ -57,7 +57,7 @@ pub(crate) fn default_interval() -> Span {
     Span::from_secs(1)
 }
 
-/// The body of the answer, or what went wrong.
+/// The body of the answer, or the fault.
 pub(crate) async fn get(url: &HttpUrl) -> Result<Bytes, String> {
     get_within(ANSWER_TIMEOUT, url).await
 }
@@ -99,7 +99,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
-    /// A platform that answers every request with this head, and then with `x` for as long as somebody reads.
+    /// A platform that answers every request with this head, and then with `x` for as long as the client reads.
     async fn platform(head: &'static str) -> HttpUrl {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();

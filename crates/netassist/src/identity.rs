@@ -1,5 +1,5 @@
-//! Who the users are: a table that joins what a base station calls a user, the addresses that servers see, and the key by
-//! which the user goes on the wire.
+//! The identities of users: a table that joins a base station's name of a user, the addresses that servers see, and the key of
+//! the user on the wire.
 
 use crate::sessions::Session;
 use cellcc_netassist_client::{PeerName, Role, UserKey};
@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 use thiserror::Error;
 
-/// What a source calls a user.
+/// A source's name of a user.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SourceName {
     /// A base station's names.
@@ -35,7 +35,7 @@ impl fmt::Display for SourceName {
     }
 }
 
-/// What a base station calls a user: within a cell (physical cell identity) its radio network temporary identifier. It is
+/// A base station's name of a user: within a cell (physical cell identity) its radio network temporary identifier. It is
 /// another after each attachment: a static table is for laboratories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,10 +56,10 @@ pub struct User {
     /// The addresses under which servers see the user; the core may report more.
     #[serde(default)]
     pub addresses: Vec<IpAddr>,
-    /// What the core calls the user, such as `imsi-001010000000001`: then it tells addresses and tunnels.
+    /// The core's name of the user, such as `imsi-001010000000001`: then it reports addresses and tunnels.
     #[serde(default)]
     pub supi: Option<String>,
-    /// What the base stations call the user.
+    /// The base stations' names of the user.
     #[serde(default)]
     pub radio: Vec<RadioName>,
 }
@@ -86,7 +86,7 @@ pub struct Ambiguous {
     second: String,
 }
 
-/// The table of users, and what a core has reported of their sessions.
+/// The table of users, and a core's report of their sessions.
 #[derive(Debug, Clone)]
 pub struct Identities {
     users: Vec<(User, UserKey)>,
@@ -96,7 +96,7 @@ pub struct Identities {
     sessions: Sessions,
 }
 
-/// What a core has reported. The table comes before it.
+/// A core's report. The table comes before it.
 #[derive(Debug, Clone, Default)]
 struct Sessions {
     addresses: HashMap<UserIndex, Vec<IpAddr>>,
@@ -161,8 +161,8 @@ impl Identities {
         self.user(index).addresses.iter().chain(reported).copied()
     }
 
-    /// A core has reported all its sessions: those from before are forgotten. A session is a user's by its permanent identifier, or by an
-    /// address of the table.
+    /// A core has reported all its sessions: those from before are forgotten. A session is a user's by its permanent
+    /// identifier, or by an address of the table.
     pub fn join(&mut self, sessions: &[Session]) {
         self.sessions = Sessions::default();
         for session in sessions {
@@ -192,7 +192,7 @@ impl Identities {
         &self.users[index.0].0
     }
 
-    /// What stands for the user on the wire.
+    /// The user's key on the wire.
     pub fn key(&self, index: UserIndex) -> UserKey {
         self.users[index.0].1
     }
@@ -249,7 +249,7 @@ mod tests {
             addresses: vec![ip(address)],
             tunnels: vec![tunnel],
         };
-        // Of a stranger; of Alice, by her identifier; of Bob, by his address.
+        // Sessions of a stranger; of Alice, by her identifier; of Bob, by his address.
         table.join(&[
             session("imsi-9", "10.45.0.9", 9),
             session("imsi-1", "10.45.0.7", 12),
@@ -261,7 +261,7 @@ mod tests {
         let by_tunnel = |table: &Identities, tunnel| table.by_source(&SourceName::Tunnel(tunnel));
         assert_eq!([12, 13, 9].map(|tunnel| by_tunnel(&table, tunnel)), [alice, bob, None]);
         assert_eq!(table.by_source(&SourceName::Address(ip("10.45.0.9"))), None);
-        // What the table says stays, whatever a core tells.
+        // The table takes precedence over a core's report.
         table.join(&[session("imsi-1", "10.45.0.3", 14)]);
         assert_eq!((table.by_address(ip("10.45.0.3")), table.by_address(ip("10.45.0.7"))), (bob, None));
         assert_eq!([12, 14].map(|tunnel| by_tunnel(&table, tunnel)), [None, alice]);

@@ -2,16 +2,16 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | the core: who hears about whom, pure | [`Service`] |
-//! | who the users are, and who may hear about them | [`Identities`], [`LiveFlows`], [`Consent`] |
-//! | what a browser shows | [`Overview`] |
+//! | the core: subscriptions of servers to users, pure | [`Service`] |
+//! | the users, and the rights to reports on them | [`Identities`], [`LiveFlows`], [`Consent`] |
+//! | a browser's page | [`Overview`] |
 //! | where measurements come from | [`source`] |
 //! | the minimum RTT to a base station's host | [`probe`] |
 //! | certificates for a first try | [`Authority`] |
 //! | QUIC between the service and its clients, or a NATS broker | [`Server`] |
 //! | the daemon and its configuration | [`daemon`] |
 //! | a cell on loopback that counts as a base station does | [`emulated_cell`] |
-//! | what such a cell has counted, in a base station's messages | [`base_station`] |
+//! | the counters of such a cell, in a base station's messages | [`base_station`] |
 
 #![allow(
     clippy::disallowed_methods,

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 const REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(2000).unwrap();
 /// Registrations at once.
 const REQUESTS_AT_ONCE: NonZeroU32 = NonZeroU32::new(5000).unwrap();
-/// Requests above that rate after which a client is disconnected: it does not wait as it is asked to.
+/// Requests above that rate after which a client is disconnected: it ignores the request to wait.
 pub(crate) const MAX_TOO_FAST: u32 = 1000;
 /// Refusals of one name that are written down in a second, and at once; the others are counted.
 const REFUSALS_LOGGED_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
@@ -16,8 +16,8 @@ const REFUSALS_LOGGED_AT_ONCE: NonZeroU32 = NonZeroU32::new(100).unwrap();
 /// Messages of a source on a connection, pings among them: some ten times those of a base station that tells of all of its layers
 /// a hundred times a second.
 const SOURCE_MESSAGES_PER_SECOND: NonZeroU32 = NonZeroU32::new(5000).unwrap();
-/// What one name may begin that is written down when it begins and when it ends: all users of all its clients at once, and then
-/// as many in a second as come and go at a busy server. That is at most 26 kB a second.
+/// Begin-and-end pairs that one name may add to the log: all users of all its clients at once, and then as many per second as
+/// come and go at a busy server. That is at most 26 kB a second.
 const BEGINNINGS_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
 const BEGINNINGS_AT_ONCE: NonZeroU32 =
     NonZeroU32::new((MAX_CLIENTS_OF_ONE_NAME * MAX_SUBSCRIPTIONS) as u32).unwrap();
@@ -25,7 +25,7 @@ const BEGINNINGS_AT_ONCE: NonZeroU32 =
 pub(crate) const MAX_SUBSCRIPTIONS: usize = 10_000;
 /// Clients at once; each takes up to 100 kB of the QUIC implementation's memory, so 25 MB.
 pub(crate) const MAX_CLIENTS: usize = 256;
-/// Of these, clients of one name: a server's processes, and connections that were lost and not yet noticed. So that one
+/// Clients of one name among these: a server's processes, and connections that were lost and not yet noticed. So that one
 /// certificate does not take the places of all.
 pub(crate) const MAX_CLIENTS_OF_ONE_NAME: usize = 16;
 
@@ -44,7 +44,7 @@ pub(crate) fn logged_refusals(now: Time) -> Allowance {
     Allowance::new(now, REFUSALS_LOGGED_PER_SECOND, REFUSALS_LOGGED_AT_ONCE)
 }
 
-/// For what one name begins and the audit log has to have: connections, subscriptions, pages.
+/// The allowance of one name for entries of the audit log: connections, subscriptions, pages.
 pub(crate) fn beginnings(now: Time) -> Allowance {
     Allowance::new(now, BEGINNINGS_PER_SECOND, BEGINNINGS_AT_ONCE)
 }

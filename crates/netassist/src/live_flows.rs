@@ -1,4 +1,4 @@
-//! Which servers have a live flow with which users: only they may be informed about them without consent.
+//! Live flows between servers and users: only servers with one may receive reports without consent.
 //!
 //! The evidence is the connection tracking of the edge's Linux (`/proc/net/nf_conntrack`), which sees every flow that the edge
 //! forwards. Each line has a flow's two ends twice, as they are on either side of an address translation. A flow counts once
@@ -12,7 +12,7 @@ use std::net::IpAddr;
 /// and UDP streams is 120 s (`nf_conntrack_udp_timeout_stream`); a look every few seconds does not miss one.
 const FORGOTTEN_AFTER: Span = Span::from_secs(30);
 
-/// Pairs of ends between which something flows. Time goes by looks: while nobody can look, no flow ends.
+/// Pairs of ends between which something flows. Time advances with looks: while looks fail, no flow ends.
 #[derive(Debug, Clone, Default)]
 pub struct LiveFlows {
     seen: HashMap<(IpAddr, IpAddr), Time>,
@@ -22,12 +22,12 @@ pub struct LiveFlows {
 }
 
 impl LiveFlows {
-    /// Where nobody can see flows, and certificates are given only to servers that may see every user.
+    /// For machines without a view of flows, whose certificates are given only to servers that may see every user.
     pub fn assumed() -> Self {
         Self { assumed: true, ..Self::default() }
     }
 
-    /// Takes what connection tracking shows at `now`.
+    /// Takes connection tracking's state at `now`.
     pub fn see(&mut self, now: Time, pairs: impl IntoIterator<Item = (IpAddr, IpAddr)>) {
         self.looked_at = now;
         self.seen.retain(|_, at| now.since(*at) <= FORGOTTEN_AFTER);
@@ -37,7 +37,7 @@ impl LiveFlows {
         }
     }
 
-    /// Whether there is a flow between a server and one of a user's addresses, as far as the last look showed.
+    /// True if the last look showed a flow between a server and one of a user's addresses.
     pub fn has(&self, server: IpAddr, user: impl IntoIterator<Item = IpAddr>) -> bool {
         let is_live = |address: IpAddr| {
             let seen = self.seen.get(&(server.to_canonical(), address.to_canonical()));
@@ -47,8 +47,8 @@ impl LiveFlows {
     }
 }
 
-/// What says that a flow has not begun, or is over: the marks of connection tracking without an answer, and the states of TCP
-/// before and after a connection (the kernel's nf_conntrack_standalone.c and nf_conntrack_proto_tcp.c).
+/// Marks of a flow that has not begun, or is over: those of connection tracking without an answer, and the states of TCP before
+/// and after a connection (the kernel's nf_conntrack_standalone.c and nf_conntrack_proto_tcp.c).
 const NOT_LIVE: [&str; 6] = ["[UNREPLIED]", "SYN_SENT", "SYN_SENT2", "SYN_RECV", "TIME_WAIT", "CLOSE"];
 
 /// The ends of the live flows in the text of `/proc/net/nf_conntrack`. Lines that are no flow are left out.

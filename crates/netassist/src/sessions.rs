@@ -1,4 +1,4 @@
-//! What a mobile core knows of its users' sessions: which addresses and which tunnels are whose. So a user of the table may have a new
+//! A mobile core's knowledge of its users' sessions: the addresses and tunnels of each. So a user of the table may have a new
 //! address and a new tunnel each time that it connects.
 //!
 //! Source: Open5GS's session management function, `GET /pdu-info` (main of 7 August 2026). Not tried: a live core.
@@ -64,7 +64,7 @@ struct Endpoint {
     teid: u32,
 }
 
-/// The sessions in an answer of Open5GS, and what was left out: an entry that lacks something costs only itself.
+/// The sessions in an answer of Open5GS, and the omissions: an invalid entry is skipped.
 ///
 /// # Errors
 /// It is no answer of Open5GS: what is wrong with it.
@@ -112,7 +112,7 @@ mod tests {
         let (sessions, left_out) = open5gs_sessions(text.as_bytes()).unwrap();
         assert_eq!((sessions.len(), left_out.count), (1, 4));
         assert_eq!((sessions[0].addresses.len(), sessions[0].tunnels.len()), (1, 0));
-        // An answer without the list does not say that nobody has a session.
+        // An answer without the list does not mean that there is no session.
         for other in ["[]", "{}", "<html>"] {
             assert!(open5gs_sessions(other.as_bytes()).is_err(), "{other}");
         }

@@ -1,4 +1,4 @@
-//! Whether a signed text is what a holder of a certificate has signed, for this and until now.
+//! The verifier of a text signed by a certificate's holder, for a purpose and until a time.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// What was signed, after it was found right.
+/// A signed statement, after it was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) signer: PeerName,
@@ -27,7 +27,7 @@ pub(crate) enum StatementError {
     /// It is not of this form.
     #[error("no signed text of NetAssist's")]
     Form,
-    /// The certificate in it is not of somebody who may sign this.
+    /// The certificate in it belongs to a role that may not sign this.
     #[error("its certificate is not one of this NetAssist whose holder may sign this")]
     Certificate,
     /// The holder of the certificate has not signed this.
@@ -41,7 +41,7 @@ pub(crate) enum StatementError {
     Over,
 }
 
-/// Decides whether a text is what a holder of a certificate has signed.
+/// Verifies that a text is signed by a certificate's holder.
 #[derive(Debug, Clone)]
 pub(crate) struct Verifier(Arc<dyn ClientCertVerifier>);
 
@@ -54,7 +54,7 @@ impl Verifier {
         Ok(Self(service.client_verifier()?))
     }
 
-    /// What was signed for this purpose, and still holds. `now`: since 1970.
+    /// A statement signed for this purpose, and still valid. `now`: since 1970.
     ///
     /// # Errors
     /// It is not to be believed.

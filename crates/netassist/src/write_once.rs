@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all, and of which the first stays.
+//! Files that are there whole or not at all; the first one stays.
 
 use cellcc_units::output::WholeFile;
 use std::io::{self, Write};

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Bytes and microseconds are the same number at this rate.
 const RATE: Rate = Rate::from_bytes_per_sec(1_000_000);
 const RTT: Span = Span::from_millis(40);
-/// A full packet on the link, and of it what noq counts.
+/// A full packet on the link, and noq's count of it.
 const PACKET: u64 = 1500;
 const PAYLOAD: u64 = 1472;
 /// Less than a bandwidth-delay product of 26 packets, so that there are losses.
@@ -64,7 +64,7 @@ fn ahead(connection: &Connection) -> u64 {
 /// The calls of noq in order, with their arguments and the time since the first.
 type Calls = Arc<Mutex<Vec<String>>>;
 
-/// Writes down what noq calls, and passes it on.
+/// Logs noq's calls, and passes them on.
 struct SpyFactory {
     inner: Arc<dyn ControllerFactory + Send + Sync>,
     calls: Calls,
@@ -78,7 +78,7 @@ struct Spy {
 }
 
 impl SpyFactory {
-    /// A spy on noq's CUBIC, and what it writes down.
+    /// A spy on noq's CUBIC, and its log.
     fn on_cubic() -> (Arc<Self>, Calls) {
         let calls = Calls::default();
         (Arc::new(Self { inner: Arc::new(CubicConfig::default()), calls: Arc::clone(&calls) }), calls)

@@ -210,7 +210,7 @@ fn rtt_ratio(link: &str, quics_age: u64, sims_age: u64, ack_every: u32) -> f64 {
 
 #[test]
 fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_twentieth() {
-    // On a constant link old reports are as good as new ones, and only what leaves before the first one counts: QUIC
+    // On a constant link old reports are as good as new ones, and only packets that leave before the first one count: QUIC
     // begins to send data when its handshake is through, after 20 ms.
     let cases =
         [("rate=12Mbit/s", 0, 0), ("rate=12Mbit/s", 20, 0), ("rate=12Mbit/s", 25, 5), ("lte-drive", 1, 1)];
@@ -222,7 +222,7 @@ fn natcp_with_an_oracle_has_the_simulators_rtt_within_a_twentieth() {
 
 #[test]
 fn reports_that_come_during_the_handshake_spare_quic_the_queue_of_the_start() {
-    // Reports as old as they are by default: in the simulator ten packets leave before the first and stand in the queue.
+    // Reports with their default age: in the simulator ten packets leave before the first and are in the queue.
     // Within twice the tenth that the two are to agree on.
     for ack_every in [1, 2, 8] {
         let ratio = rtt_ratio("rate=12Mbit/s", 1, 1, ack_every);
@@ -232,8 +232,8 @@ fn reports_that_come_during_the_handshake_spare_quic_the_queue_of_the_start() {
 
 #[test]
 fn the_queue_of_the_start_stands_until_the_first_probe_however_often_packets_are_acknowledged() {
-    // Ten packets leave before the first report, and NATCP paces at the link's rate until its guard probes after the second interval,
-    // a second, and gives back what the probe sent too much.
+    // Ten packets leave before the first report, and NATCP paces at the link's rate until its guard probes after the second
+    // interval, a second, and drains the probe's excess.
     for ack_every in [1, 2, 8] {
         let record = natcp(&driver(), "rate=12Mbit/s", 25, ack_every);
         let rtts = record.series.column("flow0.rtt_ms").expect("a column");
@@ -323,8 +323,8 @@ fn a_mark_is_answered_as_a_loss_is_without_one() {
 
 #[test]
 fn users_of_a_cell_have_their_share_and_their_advice() {
-    // Without the guard, whose first probe drains the queue of the start. Then a round-robin cell gives CUBIC's user the slots in which
-    // NATCP has nothing to send, and the reports to NATCP fall: 4.6 of 12 Mbit/s in 20 s.
+    // Without the guard, whose first probe drains the queue of the start. Then a round-robin cell gives CUBIC's user the slots
+    // in which NATCP has nothing to send, and the reports to NATCP fall: 4.6 of 12 Mbit/s in 20 s.
     let record = one("cubic+natcp(guard=off)#1", |file| {
         file.cell = Some(CellSetup { scheduler: "round-robin".into(), users: vec!["rate=12Mbit/s".into()] });
     });
@@ -373,7 +373,7 @@ fn transfers_go_on_after_ten_seconds_without_a_packet() {
     }
 }
 
-/// Prague and what else uses a queue of DualPI2, after slow start.
+/// Prague and other users of a queue of DualPI2, after slow start.
 fn through_dualpi2(driver: &dyn Driver, schemes: &str, mbit: u64, rtt_ms: u64) -> Record {
     run(driver, &[schemes], &format!("rate={mbit}Mbit/s"), |file| {
         file.duration = Span::from_secs(40);

@@ -7,15 +7,15 @@ use serde::Serialize;
 /// The difference between two traces, without a constant delay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Agreement {
-    /// What was compared, in seconds.
+    /// The compared time, in seconds.
     pub compared_s: f64,
     /// Where in the original the recording begins, in seconds.
     pub offset_s: f64,
     /// The largest difference between the cumulative curves at any time.
     pub max_cumulative_difference_bytes: u64,
-    /// The same, of the times at which no shift of up to 1 ms makes the curves meet.
+    /// The difference at the times at which no shift of up to 1 ms makes the curves meet.
     pub max_difference_beyond_1ms_bytes: u64,
-    /// The largest difference in a 1-s bin, as a share of what the original has there. A packet within 1 ms of a
+    /// The largest difference in a 1-s bin, relative to the original's bytes there. A packet within 1 ms of a
     /// bin's edge counts for the bin that makes the difference smaller.
     pub worst_1s_bin: f64,
 }
@@ -26,7 +26,7 @@ impl Agreement {
     /// The largest difference of a 1-s bin.
     pub const TOLERATED_BIN: f64 = 0.02;
 
-    /// Whether the curves differ by at most two packets or 1 ms, and each 1-s bin by at most 2 %.
+    /// True if the curves differ by at most two packets or 1 ms, and each 1-s bin by at most 2 %.
     pub fn holds(&self) -> bool {
         self.max_difference_beyond_1ms_bytes <= Self::TOLERATED.get()
             && self.worst_1s_bin <= Self::TOLERATED_BIN
@@ -76,7 +76,7 @@ fn count(times: &[i64], time: i64) -> usize {
     times.partition_point(|&at| at <= time)
 }
 
-/// The packet of the original with which the recording begins, and the constant delay between the two. The delay is a
+/// The packet of the original at which the recording begins, and the constant delay between the two. The delay is a
 /// median, so that a receiver that was late for a moment does not shift the rest.
 fn align(original: &[i64], recorded: &[i64]) -> Option<(usize, i64)> {
     let around = coarse_offset(original, recorded)?;
@@ -162,7 +162,7 @@ fn worst_bin(original: &[i64], recorded: &[i64], end: i64) -> f64 {
         let difference = least.saturating_sub(seen).max(seen.saturating_sub(most));
         match difference {
             0 => 0.0,
-            // A bin without any original: what was recorded there is wrong as a whole.
+            // A bin without any original: the recording there is wrong as a whole.
             _ => difference as f64 / within(original, from, to).max(1) as f64,
         }
     });

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct RecordSettings {
     /// The far end, where [`crate::serve`] runs.
     pub server: SocketAddr,
-    /// What is asked of it.
+    /// The request to it.
     pub request: Request,
 }
 
@@ -78,7 +78,7 @@ const POLL_INTERVAL: Span = Span::from_millis(100);
 const PROGRESS_INTERVAL: Span = Span::from_millis(200);
 const RETRY_INTERVAL: Span = Span::from_millis(200);
 
-/// Records until the time or the data is used up, or `stop` is set. Returns what was recorded by then.
+/// Records until the time or the data is used up, or `stop` is set. Returns the recording up to then.
 ///
 /// # Errors
 /// Where the far end does not answer or refuses, or the socket fails.
@@ -139,7 +139,7 @@ struct NearEnd {
     flow: Flow,
     request: Request,
     begun: Time,
-    /// Of each direction that is recorded.
+    /// State of each recorded direction.
     down: Option<Beginning>,
     up: Option<Beginning>,
     /// How many arrivals here the search for the beginning has seen.
@@ -219,7 +219,7 @@ impl NearEnd {
         }
     }
 
-    /// Sends what is due and takes in what has come.
+    /// Sends due packets and takes in arrivals.
     fn step(&mut self) -> Result<(), RecordError> {
         let now = clock::now();
         if self.down.is_some() && self.flow.arrivals.log().is_empty() && now >= self.next_ready {
@@ -274,7 +274,7 @@ impl NearEnd {
         Ok(())
     }
 
-    /// Without an answer, what the far end said before still holds.
+    /// Without an answer, the far end's last message still holds.
     fn stop_far_end(&mut self) -> Result<(), RecordError> {
         let said_before = self.far_end.take();
         let stop = Message::Stop { session: self.flow.session() };

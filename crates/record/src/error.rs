@@ -24,7 +24,7 @@ pub enum RecordError {
     /// A system call failed.
     #[error("cannot {action}: {source}")]
     System {
-        /// What was tried, as it follows "cannot".
+        /// The failed action, as it follows "cannot".
         action: String,
         /// The operating system's answer.
         source: io::Error,
@@ -37,7 +37,7 @@ impl RecordError {
         matches!(self, Self::NoAnswer(_) | Self::PacketTooLarge(_))
     }
 
-    /// For `map_err`: what was tried, as it follows "cannot".
+    /// For `map_err`: the failed action, as it follows "cannot".
     pub(crate) fn system<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
         let action = action.into();
         move |source| Self::System { action, source: source.into() }

@@ -1,4 +1,4 @@
-//! One end of a running recording: what it sends and receives, and how many bytes.
+//! One end of a running recording: its packets in both directions, and their bytes.
 
 use crate::arrivals::Arrivals;
 use crate::error::RecordError;
@@ -81,7 +81,7 @@ impl Flow {
         self.bytes
     }
 
-    /// Whether one more packet would go beyond the cap.
+    /// True if one more packet would go beyond the cap.
     pub(crate) fn exhausted(&self) -> bool {
         let Request { directions, packet, max_bytes, .. } = self.request;
         // Where both ends send, neither knows what is in flight: each gets half.
@@ -128,7 +128,7 @@ impl Flow {
         socket.send(&bytes, bytes.len(), self.peer)
     }
 
-    /// Sends what is due; true where more is due at once.
+    /// Sends due packets; true if more are due at once.
     pub(crate) fn transmit(&mut self, socket: &mut Socket, now: Time) -> Result<bool, RecordError> {
         while let Some(report) = self.arrivals.next_report(now) {
             self.send(socket, &Message::Report(self.session, report))?;

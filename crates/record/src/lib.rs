@@ -4,12 +4,12 @@
 //! over Cellular Networks, NSDI 2013, section 4): a sender keeps a queue at the bottleneck, so each arrival at the
 //! other end is a delivery opportunity.
 //!
-//! | piece | what it does |
+//! | piece | description |
 //! |---|---|
 //! | [`Saturator`] | the sender's window: keeps the queue between two bounds. Pure |
 //! | [`Arrivals`] | the receiver's log, and the reports about it. Pure |
 //! | [`wire`] | the datagrams. Pure |
-//! | [`Recording`] | what the arrivals say about the link: a trace, and how far to trust it. Pure |
+//! | [`Recording`] | conclusions from the arrivals on the link: a trace, and its reliability. Pure |
 //! | [`compare_traces`] | how far a recorded trace is from the link that it was recorded on. Pure |
 //! | [`record`], [`serve`] | the two ends, over real sockets |
 //!

@@ -1,4 +1,4 @@
-//! What the arrivals tell about the link: a trace, and how far to trust it.
+//! Conclusions from the arrivals on the link: a trace, and its reliability.
 
 use crate::wire::Arrival;
 use crate::wire::Report;
@@ -17,7 +17,7 @@ pub struct Recording {
     summary: Summary,
 }
 
-/// What is known about a recording.
+/// Facts about a recording.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// From the first arrival that counts to the last, in seconds.
@@ -132,7 +132,7 @@ impl Beginning {
     }
 }
 
-/// What a recording is made from.
+/// The inputs of a recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sources<'a> {
     /// In order of arrival.
@@ -196,12 +196,12 @@ impl Recording {
         &self.times
     }
 
-    /// What is known about it.
+    /// Facts about it.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
-    /// Writes it as a Mahimahi trace: for each 1500 bytes, the millisecond by which they had arrived.
+    /// Writes it as a Mahimahi trace: for each 1500 bytes, the millisecond at which they had arrived.
     ///
     /// # Errors
     /// Of the writer.

@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What the far end allows.
+/// The limits of the far end.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeSettings {
     /// Where it listens.
@@ -43,8 +43,8 @@ pub enum ServerEvent {
 }
 
 const POLL_INTERVAL: Span = Span::from_millis(100);
-/// Without a datagram for this long a recording ends. Outages of real links can be long; until then at most one
-/// packet a second is sent.
+/// Without a datagram for this long a recording ends. Outages of real links can be long; until then at most one packet per
+/// second is sent.
 const IDLE_TIMEOUT: Span = Span::from_secs(60);
 /// How long the near end can fetch lost reports after the end.
 const LINGER_TIME: Span = Span::from_secs(10);
@@ -94,7 +94,7 @@ pub fn serve(
 
 struct FarEnd {
     settings: ServeSettings,
-    /// Makes cookies that nobody else can make, so that the far end keeps no state for an unproven address.
+    /// Makes cookies that no other host can make, so that the far end keeps no state for an unproven address.
     secret: RandomState,
     recordings: BTreeMap<SocketAddr, FarRecording>,
     answers: Vec<(SocketAddr, Message)>,
@@ -104,7 +104,7 @@ struct FarEnd {
 struct FarRecording {
     flow: Flow,
     nonce: u64,
-    /// Of the bytes and of the time that the near end asked for, whether it gets them all.
+    /// True for bytes and for time if the near end gets its full request.
     allows_all: (bool, bool),
     deadline: Time,
     /// Overflows of the socket when the recording began. Those of other recordings since then count for this one too.
@@ -125,7 +125,7 @@ impl FarRecording {
         Message::Stopped(self.flow.session(), stopped)
     }
 
-    /// What of it is used up.
+    /// The used-up limit.
     fn limit(&self, now: Time) -> Option<Why> {
         let or_own = |allows_all: bool, why| if allows_all { why } else { Why::OwnLimit };
         let (bytes, duration) = self.allows_all;
@@ -249,7 +249,7 @@ impl FarEnd {
         on_event(ServerEvent::Began(from));
     }
 
-    /// Sends what is due and ends what is over; true where more is due at once.
+    /// Sends due packets and ends finished recordings; true if more are due at once.
     fn step(&mut self, socket: &mut Socket, now: Time, on_event: &mut dyn FnMut(ServerEvent)) -> bool {
         let mut busy = false;
         self.recordings.retain(|peer, recording| {

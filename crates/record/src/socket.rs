@@ -118,7 +118,7 @@ impl Socket {
         let received = match recvmmsg(self.socket.as_raw_fd(), &mut headers, slices.iter_mut(), flags, None) {
             Ok(received) => received,
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(false),
-            // Nobody listens at the far end: the handshake's timeout decides.
+            // No program listens at the far end: the handshake's timeout decides.
             Err(Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH) => return Ok(false),
             Err(error) => return Err(RecordError::system("receive")(error)),
         };
@@ -147,7 +147,7 @@ impl Socket {
         (MAX_SEND / size.max(1)).clamp(1, MAX_SEGMENTS)
     }
 
-    /// Sends `bytes` as datagrams of `segment` bytes. What the machine has no room for is lost, as on the path.
+    /// Sends `bytes` as datagrams of `segment` bytes. Packets without room in the machine are lost, as on the path.
     pub(crate) fn send(
         &mut self,
         bytes: &[u8],

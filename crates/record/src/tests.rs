@@ -119,7 +119,7 @@ impl RecordedPath {
     }
 }
 
-/// Records for `length` and compares what a trace file of it says with the original, both ways exactly.
+/// Records for `length` and compares a trace file of it with the original, both ways exactly.
 fn recorded(capacity: &Arc<Capacity>, queue: &str, length: Span) -> Recording {
     let mut path = RecordedPath::new(capacity, queue);
     path.run(length);
@@ -201,7 +201,7 @@ fn lost_packets_and_lost_reports_cost_no_capacity() {
     let recording = path.recording(Span::from_secs(30));
     let summary = recording.summary();
     assert!(summary.lost_share > 0.01 && summary.lost_share < 0.03, "{summary:?}");
-    // It begins at the first loss, where the queue is not there yet: what follows is the link.
+    // It begins at the first loss, before the queue has built: from there on it shows the link.
     assert!(summary.unsaturated_share < 0.02, "{summary:?}");
 }
 

@@ -67,7 +67,7 @@ const MIN_WINDOW: u64 = 4;
 const MAX_WINDOW: u64 = 1 << 20;
 /// A round that loses more than this share meets a queue that is full already: a larger window would only waste data.
 const FULL_QUEUE_LOSS: f64 = 1.0 / 8.0;
-/// A round that loses more than this share has a window far above what the path holds.
+/// A round that loses more than this share has a window far above the path's capacity.
 const OVERFLOW_LOSS: f64 = 1.0 / 4.0;
 /// A round lasts as long as the queue: a larger step could empty the queue before its effect is seen.
 const LARGEST_STEP_DOWN: f64 = 0.5;
@@ -141,7 +141,7 @@ impl Saturator {
         self.last_activity + self.bounds.upper
     }
 
-    /// A report came at `now`: what has arrived since the one before.
+    /// A report came at `now`, with the arrivals since the one before.
     pub fn on_report(&mut self, now: Time, arrivals: &[Arrival]) {
         for arrival in arrivals {
             self.on_arrival(arrival);

@@ -9,10 +9,12 @@
 //! | 3 accepted | nonce, session |
 //! | 4 refused | nonce, [`Refusal`] |
 //! | 5 probe | session, number, when it was sent, the sender's last RTT in microseconds; filled up to the packet size |
-//! | 6 report | session, index of the first arrival, count, and of each arrival number, arrival and sending time; one without arrivals says that the far end may begin |
+//! | 6 report | session, index of the first arrival, count, and of each arrival number, arrival and sending time; one without
+//! arrivals says that the far end may begin |
 //! | 7 fetch | session, index of an arrival: report again from there |
 //! | 8 stop | session: send nothing more |
-//! | 9 stopped | session, how many packets were sent, how many arrived, how many the socket had no room for, end of the data or not |
+//! | 9 stopped | session, how many packets were sent, how many arrived, how many the socket had no room for, end of the data or
+//! not |
 
 #[cfg(test)]
 mod tests;
@@ -54,7 +56,7 @@ impl Directions {
     }
 }
 
-/// What the near end wants.
+/// The near end's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Which directions.
@@ -137,11 +139,11 @@ pub struct Stopped {
 pub enum Why {
     /// The near end has asked it to stop.
     Asked,
-    /// It allows less than was asked for, and that is used up.
+    /// It allows less than the request, and that is used up.
     OwnLimit,
-    /// As many bytes have passed as were asked for. It counts those that it has sent and that were lost, too.
+    /// The requested number of bytes has passed. It also counts those that it has sent and that were lost.
     Bytes,
-    /// The time that was asked for is over.
+    /// The requested time is over.
     Duration,
 }
 
@@ -155,37 +157,37 @@ impl Why {
 pub enum Message {
     /// May I record?
     Hello {
-        /// Of this attempt.
+        /// Number of this attempt.
         nonce: u64,
         /// From the challenge.
         cookie: u64,
-        /// What is wanted.
+        /// The request.
         request: Request,
     },
     /// Is this address yours?
     Challenge {
-        /// Of the hello.
+        /// Number of the hello.
         nonce: u64,
         /// To be sent back.
         cookie: u64,
     },
     /// It begins.
     Accepted {
-        /// Of the hello.
+        /// Number of the hello.
         nonce: u64,
         /// Names the recording in everything that follows.
         session: u64,
     },
     /// It does not.
     Refused {
-        /// Of the hello.
+        /// Number of the hello.
         nonce: u64,
         /// Why.
         reason: Refusal,
     },
     /// A packet that fills the queue.
     Probe(u64, Probe),
-    /// What has arrived.
+    /// The arrivals.
     Report(u64, Report),
     /// Report again.
     Fetch {
@@ -351,7 +353,7 @@ fn put_variable(mut value: u64, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// What is left of a datagram; `None` where it ends too early.
+/// The rest of a datagram; `None` where it ends too early.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

@@ -53,17 +53,18 @@ pub const FEWEST: usize = 10;
 /// The resample that the bound on the side of the shorter tail comes from: percentile 2.5.
 const SHORTER_TAIL: usize = 50;
 
-/// The same for the longer tail: percentile 1. Samples often lack the values far out, and an interval lies too near to the shorter
+/// Percentile 1, for the longer tail. Samples often lack the values far out, and an interval lies too near to the shorter
 /// tail. With percentile 2.5 for both, that of the mean of 16 lognormal values holds the truth in 91 of 100 cases; with 1 for
-/// the longer tail in 94.2, and that of 60 normal values in 96.2 (6,000 draws of each). To choose a level by what it holds
-/// is calibration (Efron and Tibshirani, section 18.2).
+/// the longer tail in 94.2, and that of 60 normal values in 96.2 (6,000 draws of each). A choice of level by its coverage is
+/// calibration (Efron and Tibshirani, section 18.2).
 const LONGER_TAIL: usize = 20;
 
 /// Standard errors that an interval reaches to a side, averaged over both: the quantiles of the standard normal distribution at
 /// 97.5 % for the shorter tail and at 99 % for the longer one.
 const INTERVAL_ERRORS: f64 = (1.960 + 2.326) / 2.0;
 
-/// The quantile at 80 %, the usual power of a test (Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, section 2.4).
+/// The quantile at 80 %, the usual power of a test (Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988,
+/// section 2.4).
 const POWER_ERRORS: f64 = 0.8416;
 
 /// Relative differences up to this come from summing in another order.
@@ -93,8 +94,8 @@ impl Average {
         }
     }
 
-    /// The least distance of the true mean from a bound that samples with this spread find in four of five cases: their whole interval
-    /// lies on its side of the bound. None without an interval.
+    /// The least distance of the true mean from a bound that samples with this spread find in four of five cases: their whole
+    /// interval lies on its side of the bound. None without an interval.
     pub fn detectable(&self) -> Option<f64> {
         let Certainty::Interval { low, high } = self.certainty else { return None };
         Some((high - low) / 2.0 * (1.0 + POWER_ERRORS / INTERVAL_ERRORS))
@@ -153,7 +154,7 @@ fn studentised(centred: &[f64], random: &mut Pcg64Mcg) -> f64 {
     let count = centred.len() as u64;
     let (mut sum, mut squares) = (0.0, 0.0);
     let mut add = |bits: u64| {
-        // The upper half of the product is an index, each as likely as the others but for one part in 2^32 / count.
+        // The upper half of the product is an index, all equally likely except for one part in 2^32 / count.
         let value = centred[((bits * count) >> 32) as usize];
         sum += value;
         squares += value * value;
@@ -191,7 +192,7 @@ mod tests {
         radius * cos(std::f64::consts::TAU * angle)
     }
 
-    /// A spread of values, the average that is asked for, and its true value.
+    /// A spread of values, the kind of average, and its true value.
     struct Spread {
         name: &'static str,
         kind: Kind,

@@ -1,4 +1,4 @@
-//! Averages, and how sure they are: what tables, explanations and claims have in common (docs/metrics.md says why it is as it is).
+//! Averages and their uncertainty: the common part of tables, explanations and claims (docs/metrics.md has the reasons).
 //!
 //! Every interval comes from 1,999 resamples, and the same values give the same interval on every machine.
 

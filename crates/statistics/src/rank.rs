@@ -34,7 +34,7 @@ mod tests {
     fn what_rises_together_has_one_however_it_rises() {
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[1.0, 10.0, 1000.0]), Some(1.0));
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), Some(-1.0));
-        // Of 1, 2, 3, 4 against 1, 3, 2, 4: 1 - 6 * 2 / (4 * 15).
+        // The ranks 1, 2, 3, 4 against 1, 3, 2, 4: 1 - 6 * 2 / (4 * 15).
         let some = rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]).unwrap();
         assert!((some - 0.8).abs() < 1e-12);
     }

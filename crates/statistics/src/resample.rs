@@ -1,4 +1,4 @@
-//! The bootstrap: what was measured, drawn again.
+//! The bootstrap: resampled measurements.
 
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -10,11 +10,11 @@ pub const RESAMPLES: usize = 1999;
 /// The resample at either end of an interval: percentiles 2.5 and 97.5.
 const TAIL: usize = 50;
 
-/// The resamples of `count` things, each as `count` indices; the same for every quantity of the same things, so that what two
-/// quantities have in common is not in the interval of their ratio. Of fewer than two there are none.
+/// The resamples of `count` things, each as `count` indices; they are the same for every quantity of these things, so that the
+/// interval of a ratio excludes the common variation of two quantities. There are none for fewer than two.
 pub fn resamples(count: usize) -> impl Iterator<Item = Vec<usize>> {
     let mut random = Pcg64Mcg::seed_from_u64(1);
-    // The upper half of the product is an index, each as likely as the others but for one part in 2^32 / count.
+    // The upper half of the product is an index, all equally likely except for one part in 2^32 / count.
     let mut index = move || (((random.next_u64() >> 32) * count as u64) >> 32) as usize;
     let how_many = if count < 2 { 0 } else { RESAMPLES };
     (0..how_many).map(move |_| (0..count).map(|_| index()).collect())

@@ -1,4 +1,4 @@
-//! What benchmarks have in common: medians that say how well they are known, and counts of instructions.
+//! The common part of benchmarks: medians with their uncertainty, and counts of instructions.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
@@ -35,14 +35,13 @@ impl fmt::Display for Median {
     }
 }
 
-/// The processor time that this thread has taken so far. What other programs take is not in it, but what they displace from
-/// the caches is.
+/// The processor time that this thread has taken so far. Other programs' time is not in it, but their displacement of caches is.
 pub fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-/// Starts this program again under callgrind with `arguments`. Returns the instructions that it took, and what it printed.
+/// Starts this program again under callgrind with `arguments`. Returns its instructions, and its output.
 ///
 /// # Errors
 /// valgrind is missing; the program failed.
@@ -50,7 +49,7 @@ pub fn instructions(arguments: &[&str]) -> Result<(u64, String), String> {
     callgrind(&["--callgrind-out-file=/dev/null"], arguments)
 }
 
-/// The same with these options of callgrind.
+/// Runs with these options of callgrind.
 ///
 /// # Errors
 /// As [`instructions`].
@@ -68,8 +67,8 @@ pub struct Misses {
     pub last: u64,
 }
 
-/// Starts this program again under cachegrind with `arguments`. Returns the misses of a processor's own caches, 32 KiB and 1 MiB,
-/// and what it printed.
+/// Starts this program again under cachegrind with `arguments`. Returns the misses of a CPU's own caches, 32 KiB and 1 MiB, and
+/// the output.
 ///
 /// # Errors
 /// As [`instructions`].
@@ -84,7 +83,7 @@ pub fn cachegrind(arguments: &[&str]) -> Result<(Misses, String), String> {
     valgrind(&OPTIONS, arguments, misses)
 }
 
-/// Starts this program again under valgrind. Returns what `read` finds in the log, and what the program printed.
+/// Starts this program again under valgrind. Returns the result of `read` on the log, and the program's output.
 fn valgrind<T>(
     options: &[&str],
     arguments: &[&str],

@@ -21,13 +21,13 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What a folder's name begins with in which a test mounts a BPF file system: such a mount without a test is left over.
+/// The prefix of a folder in which a test mounts a BPF file system: such a mount without a test is left over.
 pub const BPF_FOLDER_PREFIX: &str = "cellcc-kernel-test-";
 /// How long schemes of ours may stay in the kernel that are no test's: as long as another program's short run.
 const FOREIGN_SCHEMES: Duration = Duration::from_secs(60);
 
-/// The kernel's TCP for one test at a time, in whatever process, while the file is open: names of its schemes are global. What
-/// a killed test has left is removed.
+/// The kernel's TCP for one test at a time, in whatever process, while the file is open: names of its schemes are global.
+/// Leftovers of a killed test are removed.
 ///
 /// # Panics
 /// Where no lock file can be made, or schemes of ours stay in the kernel that are no test's.
@@ -72,7 +72,7 @@ pub fn skip(reason: impl fmt::Display) {
     say(&format!("SKIPPED: {reason}"));
 }
 
-/// A line on standard error, in one piece. Not `eprintln!`: cargo hides what that writes in a test that passes.
+/// A line on standard error, in one piece. Not `eprintln!`: cargo hides its output in a test that passes.
 fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }

@@ -25,7 +25,7 @@ const OTHERS: f64 = 0.02;
 /// How often the watchdog wakes up.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How late things were for a while, and what the processors did meanwhile.
+/// The lateness over a while, and the CPUs' load meanwhile.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Load {
     /// How late a thread woke at most.

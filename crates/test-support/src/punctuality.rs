@@ -19,8 +19,8 @@ const SHOWN: usize = 300;
 
 /// Runs a test that only a punctual machine passes, [`alone`].
 ///
-/// A failure counts where the machine was punctual: no stall, nothing taken by the host, and other programs either took next to
-/// nothing or kept nobody waiting. Otherwise the test runs again, once the machine is punctual or after some time, up to four
+/// A failure counts if the machine was punctual: no stall, nothing taken by the host, and other programs either took next to
+/// nothing or delayed nothing. Otherwise the test runs again, once the machine is punctual or after some time, up to four
 /// times; then it is [`not_judged`]. The test's result has no part in that decision, nor has the load that the test makes.
 ///
 /// # Panics
@@ -103,7 +103,7 @@ impl Drop for Alone {
     }
 }
 
-/// Waits, at most for so long. Returns what is left of that time.
+/// Waits, at most for so long. Returns the rest of that time.
 fn wait_until_punctual(most: Duration) -> Duration {
     let began = Instant::now();
     while began.elapsed() < most && Load::without_us(LOOK).is_late() {}

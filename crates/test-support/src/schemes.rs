@@ -1,4 +1,4 @@
-//! The one list of schemes for tests that are of all of them: a new scheme is in each.
+//! The one list of schemes for tests of all of them: a new scheme is in each.
 
 /// Settings that behave as schemes of their own.
 const VARIANTS: [&str; 16] = [
@@ -24,7 +24,7 @@ const VARIANTS: [&str; 16] = [
 /// the receiver, with epochs, by delay.
 pub const KINDS: [&str; 6] = ["cubic", "reminis", "bbr", "rbbr", "verus", "vegas"];
 
-/// The schemes of the registry and their variants, in its order; without those of `left_out`, each of which has its reason.
+/// The schemes of the registry and their variants, in its order; without `left_out`, each of which has its reason.
 ///
 /// # Panics
 /// An exception that is no scheme.

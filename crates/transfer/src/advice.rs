@@ -25,7 +25,7 @@ pub enum AdviceConfig {
     Trace {
         /// Capacity of the link towards the peer.
         link: Arc<Capacity>,
-        /// What reports know of it.
+        /// The reports' knowledge of it.
         source: ReportSource,
         /// The RTT without the link.
         rtt: Span,
@@ -85,7 +85,7 @@ fn refused(text: &str, problem: &dyn std::fmt::Display) -> TransferError {
     TransferError::Input(format!("--advice {text}: {problem}"))
 }
 
-/// Whether the scheme of a connection gets advice.
+/// The state of advice for a connection's scheme.
 #[derive(Debug)]
 pub(crate) enum AdviceState {
     /// It asks for none.

@@ -67,7 +67,7 @@ impl FromStr for Fingerprint {
 pub struct Identity {
     pub(crate) chain: Vec<CertificateDer<'static>>,
     pub(crate) key: PrivateKeyDer<'static>,
-    /// Whether cellcc has made it, and signed it by its own key.
+    /// True if cellcc has made it, and signed it by its own key.
     pub(crate) is_made: bool,
 }
 
@@ -102,8 +102,8 @@ impl Identity {
         Ok(Self { chain: certificates(certificate)?, key, is_made: false })
     }
 
-    /// The identity stored in a folder. If there is none, it is generated and stored; only the owner can read its key. Of several
-    /// servers that start at once one generates it, and all get the same.
+    /// The identity stored in a folder. If there is none, it is generated and stored; only the owner can read its key. If
+    /// several servers start at once, one generates it, and all use that one.
     ///
     /// # Errors
     /// The files there hold no identity, or the folder cannot be written.
@@ -195,7 +195,8 @@ pub(crate) fn unusable(error: impl fmt::Display) -> TransferError {
     TransferError::Input(format!("the certificate or its key cannot be used: {error}"))
 }
 
-/// TLS for a server, whose certificates `resolver` chooses. With `client_authorities` a client needs a certificate that one of them signed.
+/// TLS for a server, whose certificates `resolver` chooses. With `client_authorities` a client needs a certificate that one of
+/// them signed.
 pub(crate) fn server_crypto(
     resolver: Arc<dyn ResolvesServerCert>,
     client_authorities: Option<&Path>,

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Bytes before the data of a piece.
 pub(crate) const PIECE_HEADER_BYTES: usize = 12;
 
-/// Of a folder, a pipe, a device.
+/// The message for a folder, a pipe, a device.
 const NOT_A_FILE: &str = "it is not a file";
 
 /// A file that several streams read or write at once.
@@ -95,7 +95,7 @@ pub(crate) struct IncomingFile {
 /// What happens to a file that has the final name already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
-    /// The new file replaces it. A symbolic link is replaced itself, not what it leads to.
+    /// The new file replaces it. A symbolic link is replaced itself, not its target.
     Replaced,
     /// It stays, also if it appears while the new file arrives, and the new file is given up.
     Kept,
@@ -184,7 +184,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_appears_meanwhile_is_kept() {
-        // The check was made at the start only, and the rename replaced what had come since.
+        // The check was made at the start only, and the rename replaced a file that had come since.
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("file");
         let incoming = IncomingFile::create(&target, 4, Existing::Kept).unwrap();

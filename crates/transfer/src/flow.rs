@@ -11,7 +11,7 @@ use noq::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a data connection has done, counted by the tasks that move its data.
+/// The counts of a data connection, by the tasks that move its data.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Payload that the application received.
@@ -124,7 +124,7 @@ impl Flow {
         }
     }
 
-    /// The scheme's notes, and what it had to do without.
+    /// The scheme's notes, and its missing features.
     fn notes(&self) -> Vec<String> {
         let Role::Sends { attached, advice } = &self.role else { return Vec::new() };
         let mut observed = Observed::default();

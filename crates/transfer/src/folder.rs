@@ -6,14 +6,14 @@ use cellcc_units::output;
 use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
-/// Below it stands what everybody may know (RFC 8615).
+/// Files below it are public (RFC 8615).
 const WELL_KNOWN: &str = ".well-known";
 
 /// A folder whose files clients may have.
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// Also names that begin with a dot: `.git`, `.htpasswd`, `.ssh` are there by chance, and nobody means to hand them out.
+    /// Also names that begin with a dot: `.git`, `.htpasswd`, `.ssh` are there by chance, and not meant for publication.
     shows_hidden: bool,
 }
 
@@ -82,7 +82,7 @@ mod tests {
             assert!(folder.below("link").is_err());
             assert!(folder.below("out/secret").is_err());
         }
-        // It was taken, and anybody may delete it.
+        // It was taken, and any user may delete it.
         assert!(folder.below(".cellcc-abc.part").is_err());
         assert!(folder.below(".cellcc-abc").is_ok() && folder.below("abc.part").is_ok());
         for name in ["../secret", "sub/../../secret", "", "/", "..", "nowhere/file"] {

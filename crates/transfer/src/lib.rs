@@ -1,9 +1,9 @@
 //! Transfers between two machines, as with iperf3: a server, and a client that downloads or uploads.
 //!
-//! A transfer has one *control* connection, with one stream of JSON messages, and one or more *data* connections, each of
-//! which runs the transfer's scheme at the sending end. The server answers a request with a ticket for each data connection.
-//! The client uses it as the first destination connection ID (RFC 9000, section 7.2), so that the server knows the scheme
-//! before the handshake begins.
+//! A transfer has one *control* connection, with one stream of JSON messages, and one or more *data* connections, each of which
+//! runs the transfer's scheme at the sending end. The server answers a request with a ticket for each data connection. The
+//! client uses it as the first destination connection ID (RFC 9000, section 7.2), so that the server knows the scheme before
+//! the handshake begins.
 //!
 //! | to find | look in |
 //! |---|---|

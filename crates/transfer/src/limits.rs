@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// A peer's bytes and time are counted for this long from its first transfer; then they restart at zero.
 const WINDOW: Duration = Duration::from_secs(3600);
 
-/// How often a transfer's bytes and time are charged. A limit is exceeded by at most what the link carries in this time.
+/// How often a transfer's bytes and time are charged. A limit is exceeded by at most the link's delivery in this time.
 pub(crate) const CHARGE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Limits for each peer, and for all together.
@@ -32,14 +32,14 @@ pub struct Limits {
     pub time: Option<Span>,
 }
 
-/// Files: ten connections of HTTP with all requests that they may have (100); 100 MB where nobody reads.
+/// Files: ten connections of HTTP with all requests that they may have (100); 100 MB for clients that do not read.
 impl Default for Limits {
     fn default() -> Self {
         Self { connections: 256, total_connections: 1000, files: 1000, bytes: None, time: None }
     }
 }
 
-/// What all peers have used.
+/// The usage of all peers.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     limits: Limits,
@@ -119,7 +119,7 @@ impl Lease {
         })
     }
 
-    /// Counts what the transfer has used since the last call.
+    /// Counts the transfer's usage since the last call.
     pub(crate) fn charge(&self, now: Instant, bytes: u64, time: Duration) -> Result<(), TransferError> {
         let mut peers = self.ledger.peers.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(account) = peers.get_mut(&self.peer) else { return Ok(()) };

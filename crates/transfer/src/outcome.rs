@@ -21,12 +21,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// What the sides agreed upon.
+    /// The sides' agreement.
     pub fn started(&self) -> &Started {
         &self.started
     }
 
-    /// Whether the user ended it early.
+    /// True if the user ended it early.
     pub fn is_interrupted(&self) -> bool {
         self.is_interrupted
     }
@@ -41,7 +41,7 @@ impl Outcome {
         self.received.active
     }
 
-    /// What applications received, per time.
+    /// The bytes received by applications, per time.
     pub fn goodput(&self) -> Rate {
         Rate::from_transfer(self.received(), self.active())
     }
@@ -68,7 +68,7 @@ impl Outcome {
         )
     }
 
-    /// The Record. It leaves out what the ends of a connection cannot know about the link, and says so in a note.
+    /// The Record. It leaves out quantities of the link that the ends of a connection cannot know, and says so in a note.
     pub fn record(&self) -> Record {
         let flows: Vec<FlowRecord> = (0..self.sent.flows.len()).map(|flow| self.flow_record(flow)).collect();
         let total = match flows.as_slice() {

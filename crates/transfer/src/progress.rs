@@ -14,7 +14,7 @@ pub enum Progress<'a> {
     Interval(&'a Interval),
 }
 
-/// What the two sides agreed upon.
+/// The agreement of the two sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Started {
     /// The server's address.
@@ -45,7 +45,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What applications received, per time.
+    /// The bytes received by applications, per time.
     pub fn goodput(&self) -> Rate {
         Rate::from_transfer(self.received, Span::from_nanos(self.to.as_nanos() - self.from.as_nanos()))
     }
@@ -66,7 +66,7 @@ impl Interval {
         self.senders().map(|sender| sender.window).sum()
     }
 
-    /// The sum of what is in flight.
+    /// The sum of the data in flight.
     pub fn inflight(&self) -> Bytes {
         self.senders().map(|sender| sender.inflight).sum()
     }
@@ -85,7 +85,7 @@ impl Interval {
 pub struct FlowSample {
     /// Data that its application has received so far; zero at the sender.
     pub received: Bytes,
-    /// What its sender knows.
+    /// Its sender's sample.
     pub sender: Option<SenderSample>,
 }
 

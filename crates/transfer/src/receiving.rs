@@ -1,4 +1,4 @@
-//! Receives what a transfer is about from its data connections.
+//! Receives a transfer's data from its data connections.
 
 use crate::error::of_read;
 use crate::files::{PIECE_BYTES, PIECE_HEADER_BYTES, SharedFile};
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// What is read at once of data that nobody looks at.
+/// Bytes read at once of data that are not inspected.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Everything that receives; dropping it ends that.

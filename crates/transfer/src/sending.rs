@@ -33,7 +33,7 @@ pub(crate) struct Sending {
     stop: watch::Sender<bool>,
 }
 
-/// What all sending tasks of a transfer share.
+/// The common state of all sending tasks of a transfer.
 #[derive(Clone)]
 struct Common {
     peer: &'static str,

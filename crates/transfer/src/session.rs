@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// The sender has finished and sent this: waits for what is still on its way.
+    /// The sender has finished and sent this: waits for the rest on its way.
     pub(crate) async fn receive_rest(
         &mut self,
         sent: &Report,

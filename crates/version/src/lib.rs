@@ -77,7 +77,7 @@ mod tests {
         assert!(sources::hash(root.path()).unwrap_err().contains("`libm`"));
     }
 
-    /// A crate that one of the list uses determines results, too.
+    /// A crate that one of the list uses also determines results.
     #[test]
     fn the_list_of_crates_is_closed() {
         for name in sources::CRATES {

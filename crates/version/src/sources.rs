@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The crates of which a Record is the result. The others start runs and keep, show or send what came out.
+/// The crates that determine a Record. The others start runs and keep, show or send results.
 pub(crate) const CRATES: [&str; 12] = [
     "assist",
     "control",

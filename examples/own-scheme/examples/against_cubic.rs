@@ -1,4 +1,4 @@
-//! Runs `own` and CUBIC on the same link in the simulator, and prints what came out.
+//! Runs `own` and CUBIC on one link in the simulator, and prints the results.
 #![allow(clippy::print_stdout, reason = "a program that prints a table")]
 
 use cellcc_experiment::{Driver, Plan, PlanFile};

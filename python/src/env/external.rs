@@ -1,12 +1,12 @@
-//! A controller that gets its actions from outside, and keeps what an agent observes.
+//! A controller that gets its actions from outside, and keeps an agent's observations.
 
 use cellcc_control::{Ack, Context, Controller, Event, Flow, Limits, Loss, Observed, Observer, Sent, Tag};
 use cellcc_schemes::learned::{AgentKind, Interval, Meter, Sender, Steering};
 use cellcc_units::{Bytes, Span, Time};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What an agent and the controller of its flow share. One thread at a time has both. A lock for each acknowledgement would cost 3
-/// to 10 % of an environment's speed, so the controller counts by itself until it is looked at.
+/// The common state of an agent and the controller of its flow. One thread at a time has both. A lock for each acknowledgement
+/// would cost 3 to 10 % of an environment's speed, so the controller counts by itself until it is looked at.
 #[derive(Debug)]
 pub(crate) struct Mailbox(Mutex<Shared>);
 
@@ -14,7 +14,7 @@ pub(crate) struct Mailbox(Mutex<Shared>);
 struct Shared {
     /// Taken at the beginning of the next interval.
     steering: Option<Steering>,
-    /// When it begins, how long it is to last, and what had been sent before it; taken with its first event.
+    /// Its begin, its length, and the data sent before it; taken with its first event.
     begins: Option<(Time, Span, Bytes)>,
     next_decision: Time,
     /// As of when the controller was looked at last, like the congestion window.
@@ -40,7 +40,7 @@ impl Mailbox {
         shared.begins = Some((now, next.since(now), sent));
     }
 
-    /// What the interval of this flow has shown so far.
+    /// The results of this flow's interval so far.
     pub(crate) fn interval(&self, now: Time, flow: &Flow) -> Interval {
         flow.controller().observe(&mut Observed::default());
         let shared = self.shared();
@@ -63,7 +63,7 @@ pub(crate) struct External {
     timer: Time,
 }
 
-/// After the time of a decision, by which the agent has seen all that happened until then.
+/// After the time of a decision, when the agent has seen all events until then.
 const DECIDES_AFTER: Span = Span::from_nanos(1);
 
 impl External {
@@ -117,7 +117,7 @@ impl Controller for External {
         Some(self.sender.next_timer().map_or(self.timer, |timer| timer.min(self.timer)))
     }
 
-    /// An interval begins, or the sender has asked for it.
+    /// An interval begins, or the sender has set the timer.
     fn on_timer(&mut self, now: Time) {
         self.sender.on_timer(now);
         if now < self.timer {

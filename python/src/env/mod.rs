@@ -42,8 +42,8 @@ struct Episode {
 }
 
 impl Episode {
-    /// Takes a decision of each learner, and lets the interval pass: the longest of theirs. Gives the rewards, and whether the episode
-    /// is over.
+    /// Takes a decision of each learner, and lets the interval pass: the longest of theirs. Gives the rewards, and whether the
+    /// episode is over.
     fn step(
         &mut self,
         actions: &[f32],
@@ -156,7 +156,7 @@ impl Episodes {
         episodes.get(index).and_then(Option::as_ref).map_or_else(String::new, Episode::line)
     }
 
-    /// Begins an episode anew under these conditions.
+    /// Begins a new episode under these conditions.
     #[pyo3(signature = (index, seed, *, trace, rtt=None, queue=None, background=None))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn begin(

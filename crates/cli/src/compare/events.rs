@@ -31,7 +31,7 @@ impl Events {
         Ok(Self { folder: folder.map(Path::to_path_buf), problem: Arc::default() })
     }
 
-    /// What the drivers write to.
+    /// The outputs of the drivers' recordings.
     pub(super) fn recordings(&self) -> Recordings {
         let Some(folder) = self.folder.clone() else { return Recordings::default() };
         let problem = Arc::clone(&self.problem);

@@ -1,4 +1,4 @@
-//! What the feature `network` adds: commands and drivers with sockets, programs or the kernel's TCP. In a build without it
+//! The feature `network`: commands and drivers with sockets, programs or the kernel's TCP. In a build without it
 //! `without_network.rs` stands in its place.
 
 mod advice;
@@ -29,34 +29,34 @@ use without_kernel as tcp;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show the report of a folder in a browser, while its runs go on.
+    /// Show the live report of a folder while its runs go on.
     View(view::Args),
-    /// Summarise a link's packet log, as text and SVG.
+    /// Summarise and plot the packet log of an emulated link.
     #[cfg(target_os = "linux")]
     Graph(emulator::graph::Args),
     #[cfg(target_os = "linux")]
     #[command(flatten)]
     Mahimahi(emulator::mahimahi::Command),
-    /// Start a program so that its traffic crosses an emulated link.
+    /// Run a program over an emulated link.
     #[cfg(target_os = "linux")]
     Shell(Box<emulator::shell::Args>),
-    /// Check what the emulator can do on this machine.
+    /// Check whether this machine can emulate links.
     #[cfg(target_os = "linux")]
     Doctor(emulator::Doctor),
-    /// Load schemes into the kernel's TCP, for every program on this machine.
+    /// Load schemes into the kernel's TCP, for all programs on this machine.
     #[cfg(target_os = "linux")]
     #[cfg_attr(feature = "kernel", command(subcommand))]
     Tcp(tcp::Command),
-    /// Download over QUIC from `cellcc serve`, and report how it went.
+    /// Measure a download over QUIC from `cellcc serve`.
     Get(Box<transfer::Get>),
-    /// Upload over QUIC to `cellcc serve`, and report how it went.
+    /// Measure an upload over QUIC to `cellcc serve`.
     Put(Box<transfer::Put>),
-    /// Answer `cellcc get` and `cellcc put`, and curl and browsers by HTTP/3.
+    /// Serve `cellcc get` and `cellcc put`, and curl and browsers over HTTP/3.
     Serve(Box<transfer::serve::Args>),
-    /// Measure what schemes do to a film, a page or frames in Chromium, behind an emulated link.
+    /// Test schemes with a video, a web page or frames in Chromium over an emulated link.
     #[cfg(target_os = "linux")]
     Video(Box<video::Args>),
-    /// Network assistance: tell servers what each user's bottleneck can carry.
+    /// Network assistance (NetAssist): report each user's bottleneck bandwidth to servers.
     #[command(subcommand)]
     Assist(assist::Command),
 }

@@ -1,4 +1,4 @@
-//! The flows of a user's device: beta, which NetAssist or servers hear of.
+//! The flows of a user's device: beta, for NetAssist or servers.
 
 use cellcc_netassist_client::established_peers;
 use std::fs;

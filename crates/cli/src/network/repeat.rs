@@ -1,4 +1,4 @@
-//! A table shown again and again: what the `watch` commands have in common.
+//! A repeated table: the common part of the `watch` commands.
 
 use crate::exit::{Exit, print_after};
 use crate::grid;
@@ -13,13 +13,13 @@ const CLEAR: &str = "\x1b[H\x1b[J";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Repeat {
-    /// How often to show the table.
+    /// Time between updates.
     #[arg(long, value_name = "TIME", default_value = "1s")]
     every: Span,
-    /// Show it once.
+    /// Show the table once.
     #[arg(long)]
     pub(crate) once: bool,
-    /// How to print it.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }

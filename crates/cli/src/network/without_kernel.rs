@@ -1,4 +1,4 @@
-//! Stands in the place of what needs libbpf in a build without the feature `kernel`, and says how to have it.
+//! Replaces the parts that need libbpf in a build without the feature `kernel`, and says how to have them.
 
 use crate::exit::Exit;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! `cellcc reproduce`: runs what claims and tables of pages need, and shows the verdicts.
+//! `cellcc reproduce`: makes the runs of claims and tables, and shows the verdicts.
 
 mod shown;
 
@@ -25,28 +25,28 @@ pub(crate) struct Args {
     /// Claims: REM-04, 'REM-*', a paper (reminis), or a place in one (table-2) [default: all; with --docs and pages, none].
     #[arg(value_name = "CLAIM")]
     claims: Vec<String>,
-    /// Check the tables of these pages as well [default: README.md and all of docs].
+    /// Also check the tables of these pages [default: README.md and all of docs].
     #[arg(long, value_name = "PAGE", num_args = 0..)]
     docs: Option<Vec<PathBuf>>,
-    /// How much to run: paper, as the pages document it, or smaller, shorter runs on the same links.
+    /// Run length: paper, as documented, or smaller, shorter runs on the same links.
     #[arg(long, value_name = "SCALE", default_value = "paper", value_parser = ["smaller", "paper"])]
     scale: String,
-    /// Take the verdicts down, in claims/state.tsv, docs/fidelity/claims.md and README.md, and put into pages what drifted.
+    /// Update claims/state.tsv, docs/fidelity/claims.md and README.md, and numbers of pages that have drifted.
     #[arg(long)]
     write: bool,
-    /// The output folder [default: the next free one of cellcc-out/001, 002, ...].
+    /// Output folder [default: the next free one of cellcc-out/001, 002, ...].
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Finish what was interrupted in --out.
+    /// Finish the interrupted runs of --out.
     #[arg(long, requires = "out")]
     resume: bool,
-    /// Run only a share, such as 2/8, for array jobs; `cellcc merge` joins the shares.
+    /// Run only one shard, e.g. 2/8, for array jobs; `cellcc merge` joins the shards.
     #[arg(long, value_name = "INDEX/COUNT", requires = "out")]
     shard: Option<Shard>,
-    /// How many runs go on at a time [default: one per processor].
+    /// Number of parallel runs [default: one per CPU].
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// No progress bar and no remarks on standard error; errors are named all the same.
+    /// Print only errors on standard error, without progress bar and notes.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -120,7 +120,7 @@ enum Executed {
     Share(OutputFolder),
 }
 
-/// Runs what the claims need, into the output folder.
+/// Makes the runs of the claims, in the output folder.
 fn execute(args: &Args, reproduction: &Reproduction) -> Result<Executed, Exit> {
     let out = match &args.out {
         Some(out) => out.clone(),

@@ -1,5 +1,5 @@
-//! The runs of stored results one by one: `cellcc export` writes them, their time series and their curves as one table each, for pandas,
-//! Polars and DuckDB; `cellcc runs` lists them, outliers first.
+//! The runs of stored results one by one: `cellcc export` writes them, their time series and their curves as one table each,
+//! for pandas, Polars and DuckDB; `cellcc runs` lists them, outliers first.
 
 use crate::exit::{ALL_OF_CELLCC, Exit, print, tell, write_file};
 use crate::{grid, terminal};
@@ -13,16 +13,16 @@ Example:
   cellcc export results --out tables
   duckdb -c \"select scheme, max(\\\"flow0.rtt_ms\\\") from 'tables/series.parquet' group by scheme\"")]
 pub(crate) struct Export {
-    /// The folder that `compare` or `merge` left.
+    /// Output folder of `compare` or `merge`.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The folder for the tables: runs, series, and where a scheme showed some, curves.
+    /// Folder for the tables: runs, series, and curves if a scheme reported any.
     #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// CSV in the place of Parquet.
+    /// Write CSV instead of Parquet.
     #[arg(long)]
     csv: bool,
-    /// No remarks on standard error.
+    /// Print only errors on standard error.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -63,19 +63,19 @@ Examples:
   cellcc runs results --worst power --count 5 --columns power,utilisation,queueing-p95
   cellcc runs results --format csv")]
 pub(crate) struct Runs {
-    /// The folder that `compare` or `merge` left.
+    /// Output folder of `compare` or `merge`.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Put the run with the worst value in this column first: rtt-p95, or by its name in CSV and JSON, rtt_p95_ms.
+    /// Sort runs by this column, worst first: rtt-p95, or its CSV and JSON name, rtt_p95_ms.
     #[arg(long, value_name = "COLUMN")]
     worst: Option<TableColumn>,
-    /// Columns of the table, separated by commas [default: that of --worst, throughput, rtt-p95].
+    /// Columns of the table, comma-separated [default: that of --worst, throughput, rtt-p95].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     columns: Vec<TableColumn>,
-    /// No more rows than these [default: 20 for people, all in JSON and CSV].
+    /// Most rows [default: 20 in tables, all in JSON and CSV].
     #[arg(long, short = 'n', value_name = "N")]
     count: Option<usize>,
-    /// How to print it: JSON and CSV have every scalar.
+    /// Output format; JSON and CSV have every scalar.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }

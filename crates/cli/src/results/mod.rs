@@ -1,4 +1,4 @@
-//! What is done with the results of a comparison.
+//! Commands on the results of a comparison.
 
 pub(crate) mod explain;
 pub(crate) mod export;

@@ -1,4 +1,4 @@
-//! `cellcc trace`: what a trace is like, and its conversion; what recordings say of a radio.
+//! `cellcc trace`: statistics of a trace, and its conversion; radio parameters from recordings.
 
 mod convert;
 mod info;
@@ -12,9 +12,9 @@ use crate::network;
 pub(crate) enum Command {
     /// Describe traces: rates, outages, gaps, bursts.
     Info(info::Args),
-    /// Write a trace in another format, which the ending of OUT says.
+    /// Write a trace in the format of the output file's extension.
     Convert(convert::Args),
-    /// Find out how the radio of a network repeats and waits, from logs of NR-Scope or output of ping.
+    /// Estimate HARQ retransmissions and uplink access delay from NR-Scope logs or ping output.
     Radio(radio::Args),
     #[cfg(target_os = "linux")]
     #[command(flatten)]

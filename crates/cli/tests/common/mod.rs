@@ -1,4 +1,4 @@
-//! What the tests of the command share.
+//! The common part of the command's tests.
 
 use assert_cmd::Command;
 use std::fs;

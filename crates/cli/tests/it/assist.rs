@@ -90,7 +90,7 @@ fn a_service_is_watched_counted_and_ended() {
     assert!(service.serve.process.wait().unwrap().success());
 }
 
-/// What logrotate does after it has renamed the file; a hang-up used to end the service.
+/// After logrotate has renamed the file; a hang-up used to end the service.
 #[test]
 fn after_a_hang_up_the_audit_log_goes_on_under_its_own_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,7 +113,7 @@ fn after_a_hang_up_the_audit_log_goes_on_under_its_own_name() {
 fn who_watches_a_service_that_is_not_there_hears_at_once_what_is_tried_and_sees_no_empty_table() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(ran(folder.path(), &["certificates", "keys"]).0, Some(0));
-    // Bound, so that nobody else answers there.
+    // Bound, so that no other program answers there.
     let nobody = UdpSocket::bind("127.0.0.1:0").unwrap();
     let url = format!("quic://{}", nobody.local_addr().unwrap());
     let mut watch = std::process::Command::new(assert_cmd::cargo::cargo_bin!("cellcc"))

@@ -42,7 +42,7 @@ fn what_the_application_does_in_the_midst_of_a_phase_is_judged_in_quic_as_well()
 fn noqs_own_are_judged_by_what_they_show() {
     let (status, text) = check(&["noq:newreno", "--case", "newreno/cut", "--case", "bbr/3"]);
     assert_eq!(status, Some(0), "{text}");
-    // A formula alone says nothing of what it tests.
+    // A formula alone does not explain its test.
     let case = "newreno/cut: A loss halves the window, once\nPASS  newreno/cut abs(ssthresh_pkt";
     assert!(text.contains(case), "{text}");
     assert!(text.contains("SKIP  bbr/3 ") && text.contains("`state` is not shown"), "{text}");

@@ -56,7 +56,7 @@ fn the_number_of_jobs_and_merged_shares_change_no_byte() {
     cellcc(folder).args(["merge", "share-2", "share-1", "--out", "some"]).assert().code(2);
 }
 
-/// Sends SIGINT once there is something in this file of the output folder; gives the exit status and what was said.
+/// Sends SIGINT once this file of the output folder has content; gives the exit status and the messages.
 #[cfg(unix)]
 fn interrupted(folder: &Path, arguments: &[&str], awaited: &str) -> (Option<i32>, String) {
     signalled(interruptible(folder), arguments, awaited, "INT")
@@ -91,7 +91,7 @@ fn signalled(
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// A terminal that was closed ended what `nohup` had begun, and Ctrl-C what a script had in the background.
+/// A terminal that was closed ended a program under `nohup`, and Ctrl-C one in a script's background.
 #[cfg(unix)]
 #[test]
 fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
@@ -156,7 +156,7 @@ fn an_interrupted_plan_keeps_what_is_finished_and_resumes_to_the_same_bytes() {
 
     // As the message says: nothing but the folder need be named.
     cellcc(folder).args(["compare", "--resume", "--out", "out"]).assert().success();
-    // A script that always says so begins as well.
+    // A script that always gives the flag also begins.
     cellcc(folder).args(with(&["--out", "whole", "--resume"])).assert().success();
     assert_eq!(content(&folder.join("out")), content(&folder.join("whole")));
 }

@@ -1,4 +1,4 @@
-//! What the documents name is there.
+//! Names in the documents exist.
 
 use crate::common::cellcc;
 use cellcc_claims::page::Page;
@@ -25,7 +25,7 @@ fn files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What the links of a document name, as paths from its folder; addresses and places within it are left out.
+/// The targets of a document's links, as paths from its folder; addresses and places within it are left out.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let named = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
     named.filter(|link| !link.is_empty() && !link.contains("://") && !link.contains('`'))
@@ -44,7 +44,7 @@ fn documents() -> Vec<(PathBuf, String)> {
     paths.into_iter().zip(texts).collect()
 }
 
-/// The code of a document: what is in fences, a command a line, and what is in backticks.
+/// The code of a document: fenced blocks, one command per line, and text in backticks.
 fn code(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (number, part) in text.split("```").enumerate() {
@@ -122,7 +122,7 @@ fn every_page_of_the_documentation_is_reached_from_its_index() {
     assert!(pages.len() > 100 && alone.is_empty(), "no page leads to {alone:?}");
 }
 
-/// The helps of cellcc's commands, each asked for once.
+/// The helps of cellcc's commands, each printed once.
 struct Helps {
     folder: tempfile::TempDir,
     known: HashMap<Vec<String>, Option<String>>,
@@ -142,7 +142,7 @@ impl Helps {
         self.known.entry(command.to_vec()).or_insert_with(ask).as_deref()
     }
 
-    /// What is wrong with a call, of which these are the words after `cellcc`.
+    /// The fault of a call with these words after `cellcc`.
     fn fault(&mut self, words: &[&str]) -> Option<String> {
         let mut command = Vec::new();
         for word in words
@@ -172,7 +172,7 @@ impl Helps {
     }
 }
 
-/// The words of each call of cellcc in a line of code: up to what ends a command in a shell.
+/// The words of each call of cellcc in a line of code: up to the end of a shell command.
 fn calls(line: &str) -> Vec<Vec<&str>> {
     let mut found: Vec<Vec<&str>> = Vec::new();
     let mut inside = false;
@@ -290,7 +290,7 @@ fn the_packages_that_libbpf_needs_are_named_as_setup_installs_them() {
     let list =
         setup.split("need_libbpf() {").nth(1).and_then(|rest| rest.split("\n}").next()).expect("a list");
     let words = list.split([' ', ';', '\n']).filter(|word| !word.contains(['$', '"']));
-    // Everybody who builds from sources has make.
+    // Building from sources needs make anyway.
     let packages: Vec<_> =
         words.filter_map(|word| Some(word.split_once(':')?.1)).filter(|name| *name != "make").collect();
     assert_eq!(packages, ["pkg-config", "libelf-dev", "zlib1g-dev"]);

@@ -20,7 +20,7 @@ fn a_link_in_bursts_has_delay_of_its_own_and_a_steady_one_has_none() {
     let folder = tempfile::tempdir().unwrap();
     bursts(folder.path());
     let rows = explained(folder.path(), &["bursts.mahi", "12Mbit/s", "--duration", "4s"]);
-    // Sent evenly, packets wait 9.5 ms for the next burst in the mean, whatever the use.
+    // Sent evenly, packets wait 9.5 ms for the next burst on average, at any utilisation.
     for bound in rows[0]["bounds"].as_array().unwrap() {
         let mean = bound["queueing_mean_ms"].as_f64().unwrap();
         assert!((9.0..10.0).contains(&mean), "{rows}");
@@ -61,7 +61,7 @@ fn a_schemes_delay_is_the_links_and_its_own() {
 #[test]
 fn schemes_stand_next_to_the_line_that_a_knob_draws() {
     let folder = tempfile::tempdir().unwrap();
-    // Of a queue of `window` packets the delay rises with the window, and all of the link is used from 33 packets on.
+    // With a queue of `window` packets the delay rises with the window, and the link is fully used from 33 packets on.
     let schemes = "fixed-window(window={20pkt,40pkt,60pkt}),fixed-rate(rate=9Mbit/s),cubic";
     cellcc(folder.path())
         .args([
@@ -82,7 +82,7 @@ fn schemes_stand_next_to_the_line_that_a_knob_draws() {
     let rows = explained(folder.path(), &["out", "--against", "fixed-window", "--figure", "out/line.svg"]);
     let [slow, cubic] = rows.as_array().unwrap().as_slice() else { panic!("{rows}") };
     assert_eq!(slow["scheme"], "fixed-rate(rate=9Mbit/s)");
-    // At three quarters of the link nothing waits behind either but for a packet's own service.
+    // At three quarters of the link nothing waits behind either except for a packet's own service.
     let ratio = slow["mean"]["ratio"].as_f64().unwrap();
     assert!((0.2..1.1).contains(&ratio), "{rows}");
     assert!(cubic["mean"]["ratio"].as_f64().unwrap() > 1.0, "{rows}");

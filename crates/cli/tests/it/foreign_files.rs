@@ -1,4 +1,4 @@
-//! Folders that hold something else than they should: nothing is run into them, and nobody waits for them.
+//! Folders with unexpected content: no runs are written into them, and nothing blocks on them.
 
 use crate::bad_input::refused_in;
 use crate::common::cellcc;

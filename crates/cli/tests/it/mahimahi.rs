@@ -1,4 +1,4 @@
-//! Mahimahi's names, and what is made of its logs.
+//! Mahimahi's names, and the reading of its logs.
 
 use crate::common::cellcc;
 use assert_cmd::Command;

@@ -1,4 +1,4 @@
-//! The command from outside, but for what runs in real time.
+//! The command from outside, except in real time.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Names that somebody else chose, as a terminal gets them.
+//! Untrusted names, as a terminal gets them.
 
 use crate::common::cellcc;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ fn says(folder: &Path, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Str
     String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
 }
 
-/// `trace info` of somebody's folder set the window's title.
+/// `trace info` of a foreign folder set the window's title.
 #[cfg(unix)]
 #[test]
 fn no_name_reaches_the_terminal_as_a_command() {
@@ -41,7 +41,7 @@ fn no_name_reaches_the_terminal_as_a_command() {
         &["trace", "info", "bad"],
         &["report", &good],
         &["replay", &good],
-        // What the reader of flags says itself.
+        // Errors of the flag parser itself.
         &["report", "out", &good],
     ];
     for command in commands {
@@ -52,7 +52,7 @@ fn no_name_reaches_the_terminal_as_a_command() {
     }
 }
 
-/// The line break ended a comment of the script, and the shell ran what followed.
+/// The line break ended a comment of the script, and the shell ran the rest.
 #[test]
 fn a_path_with_a_line_break_is_no_part_of_a_job_script() {
     let folder = tempfile::tempdir().unwrap();

@@ -17,7 +17,7 @@ const CLAIMS: &str = "[data.ten]\nscenario = 'scenario.toml'\n\n[data.recorded]\
     [[claim]]\nid = 'REM-03'\nsource = 'Figure 4'\nsays = 'as one packet more'\nreports = 'same'\npaper = 1\nkind = 'ratio'\n\
     value = 'ten: throughput_mbit_s(fixed-window(window=11pkt)) / throughput_mbit_s(fixed-window(window=10pkt))'\n";
 
-/// A folder with what the command reads.
+/// A folder with the command's input.
 fn repository() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

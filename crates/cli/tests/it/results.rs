@@ -1,4 +1,4 @@
-//! What is done with a folder of results: a figure, its runs, a comparison with another folder, tables for other programs.
+//! Commands on a folder of results: a figure, its runs, a comparison with another folder, tables for other programs.
 
 use crate::common::cellcc;
 use std::fs;

@@ -83,7 +83,7 @@ fn the_numbers_of_claims_figures_and_cases_are_those_of_the_files() {
     assert!(checked >= 7, "{checked} numbers were found");
 }
 
-/// The samples of a kind of source on the page of sources: what its fenced blocks hold.
+/// The samples of a kind of source on the page of sources: the content of its fenced blocks.
 fn samples<'a>(page: &'a str, kind: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!(" {kind}\n")).unwrap_or_else(|| panic!("no sample of {kind}"));
     rest.split_once("```").expect("the end of the block").0.trim_end()

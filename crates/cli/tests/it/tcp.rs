@@ -4,7 +4,7 @@ use crate::common::cellcc;
 use std::fs;
 use std::path::Path;
 
-/// What is said where another program has loaded schemes meanwhile: their names are the whole machine's.
+/// The message if another program has loaded schemes meanwhile: their names are the whole machine's.
 const ELSEWHERE: &str = "in the kernel, but not in none";
 
 /// Exit status, standard output and standard error.

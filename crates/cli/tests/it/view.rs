@@ -37,7 +37,7 @@ impl View {
         Self { process, port: port.parse().unwrap(), secret: secret.into() }
     }
 
-    /// What it answers, after its head is said.
+    /// Its answer to a head.
     fn answer(&self, head: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         write!(stream, "{head}\r\nConnection: close\r\n\r\n").unwrap();
@@ -78,7 +78,7 @@ fn a_page_is_shown_only_to_who_has_its_address_and_reads_it() {
     let head = format!("HEAD /{secret}/ HTTP/1.1\r\n{own}");
     assert!(view.answer(&head).ends_with("\r\n\r\n"), "a head has no page");
     for (expected, head) in [
-        // A name that somebody points at 127.0.0.1, and none at all.
+        // A name that an attacker points at 127.0.0.1, and none at all.
         ("1 403", format!("GET /{secret}/ HTTP/1.1\r\nHost: example.org:{port}")),
         ("1 403", format!("GET /{secret}/ HTTP/1.1\r\nHost: 127.0.0.1")),
         ("0 403", format!("GET /{secret}/ HTTP/1.0\r\nAccept: */*")),

@@ -34,7 +34,7 @@ const WRITERS: [&str; 13] = [
     "compare --schemes cubic --traces 3g --duration 1s --events . --out ../other --force",
 ];
 
-/// Runs a script where it may mount, with the command as `$0`; none where this machine lets nobody.
+/// Runs a script that may mount, with the command as `$0`; `None` if this machine forbids it.
 #[cfg(target_os = "linux")]
 pub(crate) fn with_mounts(folder: &Path, script: &str) -> Option<Output> {
     let run = |script: &str| {
@@ -108,7 +108,7 @@ fn pipes_and_devices_are_written_to_and_stay_what_they_are() {
     };
     let before =
         ["/dev/stdout", "/dev/null", "/dev/full"].map(|path| fs::symlink_metadata(path).unwrap().file_type());
-    // What is on standard output is no name of a file with an ending.
+    // Standard output is no file name with an extension.
     let (_, printed, said) = shell("$0 explain 3g --duration 2s --figure /dev/stdout | cat");
     assert!(printed.contains("<svg ") && printed.contains("use 0.90"), "{said}");
     let (_, printed, said) =

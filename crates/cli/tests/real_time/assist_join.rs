@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// `join` looks at connections each second, the service at conntrack likewise; a second more of both.
 const LOOKS: Duration = Duration::from_secs(4);
 
-/// What the tests need of this machine; `None` where it lacks something, which is said.
+/// The tests' needs of this machine; `None` where it lacks something, which is said.
 fn kernel() -> Option<fs::File> {
     if let Err(refusal) = Machine::current().permits(Scheme::named("cellcc_natcp").expect("a scheme of ours"))
     {
@@ -61,7 +61,7 @@ impl Loaded {
         Some(u64::from_ne_bytes(value[8..16].try_into().unwrap()))
     }
 
-    /// All peers of which there is advice.
+    /// All peers with advice.
     fn peers(&self) -> Vec<Vec<u8>> {
         MapHandle::from_pinned_path(self.pins().join("advice_1")).unwrap().keys().collect()
     }
@@ -201,7 +201,7 @@ fn the_kernel_hears_of_users_with_live_flows_only_and_again_after_the_service_wa
     loaded.wait_for_newer(alice);
     assert_eq!(loaded.peers(), [key(alice).to_vec()], "Bob has no flow");
 
-    // Who asks about Bob all the same hears nothing: no flow, no consent.
+    // A request for Bob without a flow or consent gets no report.
     let name = bob.to_string();
     let about_bob = [&join[..], &["--user", &name]].concat();
     let asking = Running::start(&cell, folder.path(), &about_bob);

@@ -1,5 +1,5 @@
-//! Users who move between the sites of two daemons, as `cellcc-measure moving-users` measures it for ten minutes. Needs root, nftables and
-//! nats-server; elsewhere the test says so and passes.
+//! Users who move between the sites of two daemons, as `cellcc-measure moving-users` measures it for ten minutes. Needs root,
+//! nftables and nats-server; elsewhere the test says so and passes.
 
 #[path = "../../../measure/src/moving_users/run/mod.rs"]
 mod moving_users;
@@ -49,7 +49,7 @@ mod punctual {
             let folder = tempfile::tempdir().unwrap();
             let (program, never) = (assert_cmd::cargo::cargo_bin!("cellcc"), AtomicBool::new(false));
             let outcome = moving_users::run(program, folder.path(), &SCHEDULE, &never).unwrap();
-            // Memory is what ten minutes show.
+            // Memory is the result of ten minutes.
             assert!(
                 outcome.lost().is_empty() && outcome.late().is_empty(),
                 "{outcome}{:?}",

@@ -157,7 +157,7 @@ mod punctual {
             service.serve.process.kill().unwrap();
             service.serve.process.wait().unwrap();
             shows_within_two_seconds(&mut browser, "no word from the service");
-            // The same address again, as after a restart.
+            // A fixed address, as after a restart.
             let address = service.page.strip_prefix("https://").unwrap().trim_end_matches('/');
             let again = CONFIG.replace("https = \"127.0.0.1:0\"", &format!("https = \"{address}\""));
             let _service = Service::start(folder.path(), &again);

@@ -18,7 +18,7 @@ pub(crate) struct Browser {
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     page: String,
     last_id: u64,
-    /// The addresses that the page has asked for.
+    /// The addresses that the page has requested.
     pub(crate) requested: Vec<String>,
     _profile: TempDir,
 }
@@ -67,7 +67,7 @@ impl Browser {
         let address = lines
             .find_map(|line| line.ok()?.strip_prefix("DevTools listening on ").map(str::to_owned))
             .expect("Chromium says where it listens");
-        // What it says later has to go somewhere.
+        // Its later output needs a reader.
         std::thread::spawn(move || lines.for_each(drop));
         let (socket, _) = connect(address).unwrap();
         let mut browser = Self {

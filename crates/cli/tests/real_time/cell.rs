@@ -22,7 +22,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// So many users behind one downlink of this rate.
+    /// This many users behind one downlink of this rate.
     pub(crate) fn start(users: usize, downlink_mbit: f64) -> Self {
         let spec = TopologySpec { users, servers: Servers::Apart, backend: None, mtu: 1500 };
         let topology = Topology::build(&spec).unwrap();

@@ -1,4 +1,4 @@
-//! What becomes of ECT(1) between the ends of `--driver quic`, by the counters of nftables and by the result. Needs root and nftables;
+//! The fate of ECT(1) between the ends of `--driver quic`, by the counters of nftables and by the result. Needs root and nftables;
 //! elsewhere the test says so and passes.
 
 use crate::common::interruptible;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Of the downlink behind the queue: what carries ECT(1), what is marked, and then what the path does to codepoints.
+/// Rules of the downlink behind the queue: counters of ECT(1) and of marks, and then the path's change of codepoints.
 fn rules(path: &str) -> String {
     format!(
         "table ip codepoints {{ chain arriving {{ type filter hook prerouting priority -300; \
@@ -53,8 +53,8 @@ fn user(emulator: &Child) -> PathBuf {
     namespaces(emulator).into_iter().find(has_user).expect("the run has begun")
 }
 
-/// Packets with ECT(1) and with CE that arrived at the user, what the result says of the path, and its notes. The path does `path`
-/// from the beginning and `later` as well once the flow has run for a second and a half, as after a handover.
+/// Packets with ECT(1) and with CE that arrived at the user, the result's verdict on the path, and its notes. The path does
+/// `path` from the beginning and also `later` once the flow has run for a second and a half, as after a handover.
 fn prague_over(path: &str, later: &str) -> ([u64; 2], String, String) {
     let folder = tempfile::tempdir().unwrap();
     let arguments = "compare --driver quic --schemes prague@2s --traces 10Mbit/s --rtt 20ms --queue dualpi2(radio) --duration 6s --out out -q";

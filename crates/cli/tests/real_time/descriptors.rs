@@ -1,4 +1,4 @@
-//! Servers whose process can have nothing more open: what they say, that they go on, and that they do not spin.
+//! Servers whose process can open no more files: their messages, their survival, and no spinning.
 
 use crate::common::{cellcc, interruptible};
 use crate::http::opened;

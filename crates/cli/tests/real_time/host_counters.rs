@@ -20,15 +20,15 @@ use std::time::{Duration, Instant};
 
 const LINK_MBIT: f64 = 20.0;
 const PERIOD: Duration = Duration::from_millis(50);
-/// Of Ethernet's 1500 bytes, TCP with time stamps has 1448.
+/// TCP with time stamps has 1448 of Ethernet's 1500 bytes.
 const PAYLOAD_SHARE: f64 = 1448.0 / 1500.0;
 
-/// Whether this machine and this user can count.
+/// True if this machine and this user can count.
 fn can_count() -> bool {
     Machine::current().permits_host_counters().map_err(skip).is_ok() && can_emulate()
 }
 
-/// What is reported of the user, a period after the other.
+/// The reports on the user, one period after the other.
 struct Heard {
     counters: HostCounters,
     reader: PassiveReader,
@@ -69,7 +69,7 @@ fn is_near(bandwidth: Rate, mbit: f64) -> bool {
     (bandwidth.as_mbit_per_sec() / mbit - 1.0).abs() < 0.1
 }
 
-/// What is late in a period is missing in the next: the mean is exact.
+/// Bytes late in a period are missing in the next: the mean is exact.
 fn mean_mbit(estimates: &[Estimate]) -> f64 {
     estimates.iter().map(|one| one.bandwidth.as_mbit_per_sec()).sum::<f64>() / estimates.len() as f64
 }
@@ -83,7 +83,7 @@ const ALL: u64 = 0;
 const TENTH: u64 = 12_500;
 const END: u64 = u64::MAX;
 
-/// Writes what is asked for, until the end is.
+/// Writes the demanded bytes, until the end.
 fn write(server: &mut TcpStream, demand: &AtomicU64) {
     loop {
         match demand.load(Ordering::Relaxed) {
@@ -97,7 +97,7 @@ fn write(server: &mut TcpStream, demand: &AtomicU64) {
     }
 }
 
-/// What was counted while a tenth of the link was asked for.
+/// The counts while a tenth of the link was demanded.
 fn is_as_asked_for(before: &PassiveCounters, after: &PassiveCounters) {
     let between = after.acknowledged_at.since(before.acknowledged_at);
     let achieved = Rate::from_transfer(after.delivered - before.delivered, between).as_mbit_per_sec();
@@ -227,7 +227,7 @@ mod punctual {
                 writing.join().unwrap();
 
                 let of_link = |estimate: &Estimate| is_near(estimate.bandwidth, LINK_MBIT);
-                // In a loss recovery round trips are not measured: what was reported before is kept.
+                // In a loss recovery round trips are not measured: the last report is kept.
                 assert!(with_losses.iter().all(of_link), "{with_losses:#?}");
                 assert!(filled.iter().all(of_link), "{filled:#?}");
                 for filled in [&with_losses, &filled] {

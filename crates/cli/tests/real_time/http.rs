@@ -7,7 +7,7 @@ use serde_json::json;
 use std::fs;
 use std::io::BufRead;
 
-/// Fetches a file and a part of it, and says in its title over what all came.
+/// Fetches a file and a part of it, and puts the protocol of all into its title.
 const PAGE: &str = "<!doctype html><title>start</title><img src=\"picture.svg\"><script>
 addEventListener('load', async () => {
   const whole = await (await fetch('film.bin')).arrayBuffer();

@@ -109,7 +109,8 @@ mod punctual {
             cellcc(folder.path()).args(arguments(schemes, "4s")).assert().success();
             let records = records(folder.path());
             let rtt = metrics(&records, "rtt_p50_ms");
-            // NATCP paces at the link's rate: of 30 ms little is queue. Reminis is closer to the target of its run than to the other's.
+            // NATCP paces at the link's rate: of 30 ms little is queue. Reminis is closer to the target of its run than to the
+            // other's.
             assert!((30.0..45.0).contains(&rtt("natcp")), "{}", rtt("natcp"));
             assert!(rtt("vegas") < rtt("cubic"), "{}", rtt("vegas"));
             assert!(rtt("reminis(dtt=40ms)") < 65.0, "{}", rtt("reminis(dtt=40ms)"));
@@ -151,11 +152,12 @@ mod punctual {
             cellcc(folder.path()).args(arguments("cubic,tide,tide(preset=bulk)", "4s")).assert().success();
             let records = records(folder.path());
             let queue = metrics(&records, "queueing_delay_p50_ms");
-            // 5 ms and 20 ms, two packets more, and what the link's own unsteadiness adds.
+            // 5 ms and 20 ms, two packets more, and the addition for the link's own variation.
             assert!((3.0..12.0).contains(&queue("tide")), "{}", queue("tide"));
             assert!((15.0..35.0).contains(&queue("tide(preset=bulk)")), "{}", queue("tide(preset=bulk)"));
             assert!(queue("cubic") > 80.0, "{}", queue("cubic"));
-            // Without the first second: a window of ten packets fills the link after 300 ms, which alone cost 4 % of so short a run.
+            // Without the first second: a window of ten packets fills the link after 300 ms, which alone cost 4 % of so short a
+            // run.
             for record in &records {
                 let rates = series(folder.path(), record, "flow0.throughput_mbit_s").split_off(10);
                 let used = rates.iter().sum::<f64>() / rates.len() as f64 / 20.0;

@@ -43,7 +43,7 @@ mod video_ends;
 /// There to end a hang: far longer than anything takes on a busy machine.
 const HANG_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// Whether this machine can emulate a path. Otherwise the test is skipped.
+/// True if this machine can emulate a path. Otherwise the test is skipped.
 #[cfg(target_os = "linux")]
 fn can_emulate() -> bool {
     cellcc_emu::namespace::Namespace::create().map_err(cellcc_test_support::skip).is_ok()

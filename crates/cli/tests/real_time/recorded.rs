@@ -7,13 +7,13 @@ use cellcc_test_support::needs_punctuality;
 use cellcc_units::Rate;
 use std::io::{self, Write};
 
-/// So late at most is a release of an emulator that keeps its schedule: what the curves may be apart.
+/// Latest release of a punctual emulator: the largest distance of the curves.
 const PUNCTUAL_US: f64 = 1000.0;
 
-/// What came of a recording.
+/// The outcome of a recording.
 struct Outcome {
     agrees: bool,
-    /// What `trace diff` says.
+    /// The output of `trace diff`.
     agreement: serde_json::Value,
     /// How late releases towards the recorder were: one in a hundred, and the latest.
     late_p99_us: f64,
@@ -76,7 +76,7 @@ mod punctual {
         }
     }
 
-    /// On a link of one rate: the file's whole milliseconds alone use up what a link that changes may differ by
+    /// On a link of one rate: the file's whole milliseconds alone use up the tolerance for a link that changes
     /// (docs/fidelity/emulator.md).
     #[test]
     fn the_curve_of_a_recording_is_that_of_its_link() {
@@ -86,8 +86,7 @@ mod punctual {
         needs_punctuality(|| {
             let Outcome { agrees, agreement, late_p99_us, late_max_us } = recorded("12Mbit/s");
             assert!(late_p99_us <= PUNCTUAL_US, "one release in a hundred is {late_p99_us} us late or more");
-            // Where the machine stood still for some milliseconds once, packets that pass meanwhile are missing for so long,
-            // and two more at the most.
+            // If the machine once paused for some milliseconds, packets are missing for that time, and at most two more.
             let difference = agreement["max_cumulative_difference_bytes"].as_u64().unwrap();
             let passes_meanwhile = 12.0 / 8.0 * late_max_us;
             let explained = 2 * Capacity::OPPORTUNITY.get() + passes_meanwhile as u64;

@@ -79,7 +79,7 @@ impl Server {
         signal(&self.process, name);
     }
 
-    /// Ends it, and gives what it said about transfers.
+    /// Ends it, and gives its messages about transfers.
     pub(crate) fn end(mut self) -> String {
         self.signal("INT");
         let mut log = String::new();
@@ -103,7 +103,7 @@ struct Receiving {
 }
 
 impl Receiving {
-    /// Waits for its end: what it wrote since it was started, without the first lines.
+    /// Waits for its end: its output since the start, without the first lines.
     fn end(mut self) -> Output {
         let mut stdout = Vec::new();
         self.says.read_to_end(&mut stdout).unwrap();

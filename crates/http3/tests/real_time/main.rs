@@ -1,4 +1,4 @@
-//! Clients that do not want what they ask for, over loopback.
+//! Clients that do not read their answers, over loopback.
 
 #![allow(clippy::disallowed_methods, reason = "tests in real time")]
 
@@ -27,8 +27,8 @@ const HANG_TIMEOUT: Duration = Duration::from_secs(120);
 /// As noq's default.
 const WINDOW: u32 = 1_250_000;
 
-/// The connection of a client that lets the server open so many streams and keeps so many bytes of each answer, and what the server says at its
-/// end. Each name is that of a file of 50 MB.
+/// The connection of a client that lets the server open this many streams and keeps this many bytes of each answer, and the
+/// server's log at its end. Each name is that of a file of 50 MB.
 async fn connected(silence: Duration, streams: u32, window: u32) -> (Connection, JoinHandle<Served>) {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -61,7 +61,7 @@ async fn connected(silence: Duration, streams: u32, window: u32) -> (Connection,
     (connecting.await.unwrap(), serving)
 }
 
-/// What sends requests.
+/// The sender of requests.
 async fn requests(connection: &Connection) -> SendRequest<Adapter, Bytes> {
     let adapter = Adapter::new(connection.clone(), [u64::MAX; 2]);
     let (mut driver, sender) = h3::client::new(adapter).await.unwrap();
@@ -94,7 +94,7 @@ async fn a_client_that_does_not_read_is_left_and_its_answer_is_given_up() {
     assert_eq!(answer.headers()["content-length"], "50000000");
     let Served { requests, bytes } = timeout(HANG_TIMEOUT, serving).await.unwrap().unwrap();
     assert_eq!(requests, 1);
-    // What its window took, and what waited in noq.
+    // The bytes in its window, and those that waited in noq.
     assert!((1_000_000..30_000_000).contains(&bytes), "{bytes}");
     connection.closed().await;
 }
@@ -118,7 +118,7 @@ async fn a_page_that_takes_no_frame_of_its_session_is_left() {
 /// Tests that hold much, or measure how much is held.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
-/// Memory of this process in bytes, the clients' as well.
+/// Memory of this process in bytes, including the clients.
 #[cfg(target_os = "linux")]
 fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -146,7 +146,7 @@ async fn a_hundred_answers_that_nobody_reads_keep_few_bytes_of_each() {
     };
     while received().await != received().await {}
     let more = resident().saturating_sub(before);
-    // 17 MB: the windows of the client, what noq keeps until it is acknowledged, and small pieces. With large ones, 34.
+    // 17 MB: the windows of the client, noq's unacknowledged data, and small pieces. With large ones, 34.
     assert!(more < 25_000_000, "{more} bytes");
     drop(unread);
     connection.close(0_u32.into(), b"");

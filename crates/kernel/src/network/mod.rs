@@ -1,4 +1,4 @@
-//! What can make a scheme a default: network namespaces and their routes.
+//! The places that can make a scheme a default: network namespaces and their routes.
 
 pub(crate) mod host_counters;
 mod netlink;
@@ -22,7 +22,7 @@ const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 /// A network namespace.
 #[derive(Debug)]
 pub(crate) struct Namespace {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(crate) name: String,
     file: File,
 }
@@ -80,7 +80,7 @@ pub(crate) fn check_name_is_free(scheme: Scheme) -> Result<(), KernelError> {
     if is_taken { Err(KernelError::NameTaken(scheme.name())) } else { Ok(()) }
 }
 
-/// What used a scheme as its default, and now uses another.
+/// A user of the scheme as its default, which now uses another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reset {
     /// `the default of network namespace 4026531840`, `the route 10.0.0.0/8 of ...`.
@@ -105,7 +105,7 @@ pub(crate) fn reset(scheme: &str, namespace: &Namespace) -> Result<Vec<Reset>, K
     Ok(resets)
 }
 
-/// What takes the place of a scheme of ours: CUBIC as in most kernels, else what this one was built with or set to; Reno,
+/// The replacement of a scheme of ours: CUBIC as in most kernels, else the default that this one was built with or set to; Reno,
 /// which every kernel has, where there is nothing else.
 fn successor(allowed: &str) -> &str {
     let others = || allowed.split_whitespace().filter(|name| Scheme::named(name).is_none());

@@ -1,4 +1,4 @@
-//! Routes that name a scheme (`congctl` in ip-route(8)): only what goes there, or comes from there, uses it.
+//! Routes that name a scheme (`congctl` in ip-route(8)): only traffic to there, or from there, uses it.
 
 use crate::error::KernelError;
 use crate::network::netlink::Netlink;
@@ -47,7 +47,7 @@ impl FromStr for Prefix {
     }
 }
 
-/// The address without what lies behind its first bits.
+/// The address without the bits after its first ones.
 fn first_of(address: IpAddr, bits: u8) -> IpAddr {
     match address {
         IpAddr::V4(address) => {
@@ -163,7 +163,7 @@ fn leading_to(netlink: &mut Netlink, prefix: Prefix) -> Result<RouteMessage, Ker
 }
 
 fn change_metrics(route: &mut RouteMessage, change: impl FnOnce(&mut Vec<RouteMetric>)) {
-    // What the kernel reports of a route, and does not take of one.
+    // Flags that the kernel reports of a route, and does not accept.
     route.header.flags.remove(RouteFlags::Dead | RouteFlags::Linkdown);
     route.attributes.retain(|attribute| !matches!(attribute, RouteAttribute::CacheInfo(_)));
     let at = route.attributes.iter().position(|attribute| matches!(attribute, RouteAttribute::Metrics(_)));

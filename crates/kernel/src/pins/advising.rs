@@ -1,4 +1,4 @@
-//! Writes what the network says of the paths to peers.
+//! Writes the network's reports on the paths to peers.
 
 use crate::error::KernelError;
 use crate::pins::Pins;
@@ -26,7 +26,7 @@ pub(crate) fn write_advice(map: &MapHandle, peer: IpAddr, advice: &AdviceValue) 
         .map_err(KernelError::libbpf(format!("advise on {peer}")))
 }
 
-/// Takes back what was said of a peer, where anything was.
+/// Removes the report on a peer, if there is one.
 pub(crate) fn forget_advice(map: &MapHandle, peer: IpAddr) {
     let _ = map.delete(&key(peer));
 }
@@ -39,7 +39,7 @@ pub(crate) fn key(peer: IpAddr) -> [u8; 16] {
     }
 }
 
-/// What the kernel's map has of advice that reached this machine just now.
+/// The value in the kernel's map for advice that reached this machine just now.
 pub fn advice_now(advice: &Advice) -> AdviceValue {
     let micros = |span: cellcc_units::Span| span.as_nanos() / 1000;
     let short = |span| Micros(u32::try_from(micros(span)).unwrap_or(u32::MAX));

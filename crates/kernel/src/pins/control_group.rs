@@ -44,7 +44,7 @@ impl fmt::Display for ControlGroup {
 
 /// A program, in an object.
 pub(crate) struct GroupProgram {
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) what: &'static str,
     pub(crate) object: &'static [u8],
     /// Its name in the object.
@@ -82,7 +82,7 @@ pub(crate) const SOCKET_OPTIONS: GroupProgram = GroupProgram {
 };
 
 impl GroupProgram {
-    /// Attaches it to a control group, next to what others have attached there, until the link is dropped.
+    /// Attaches it to a control group, after the programs of others there, until the link is dropped.
     pub(crate) fn attach(
         &self,
         pins: Option<&Pins>,
@@ -143,8 +143,8 @@ impl GroupProgram {
 // Beta from the user's side: a device says in a TCP option how many flows it has (`bpf/flow_count.bpf.c`).
 
 impl Pins {
-    /// Lets the assisted schemes believe what users' devices tell of their flows, on the connections that begin from now on in
-    /// this control group, until the last scheme is unloaded.
+    /// Lets the assisted schemes trust the flow counts of users' devices, on the connections that begin from now on in this
+    /// control group, until the last scheme is unloaded.
     ///
     /// # Errors
     /// Nothing is loaded, or we may not.
@@ -190,7 +190,7 @@ impl FlowTeller {
 
 /// The option of the target RTT (DTT) of Reminis: microseconds as a `u32`; zero for that of all sockets.
 pub const TARGET_OPTION: i32 = 0x7d01;
-/// The option of the window of NATCP and of what is capped to it: bandwidth-delay products in units of 2^-16, as a `u32`; zero
+/// The option of the window of NATCP and of schemes capped to it: bandwidth-delay products in units of 2^-16, as a `u32`; zero
 /// for that of all sockets.
 pub const ALPHA_OPTION: i32 = 0x7d02;
 

@@ -1,4 +1,4 @@
-//! Loads a scheme, so that it stays, puts newer programs in its place, and unloads it, so that nothing stays.
+//! Loads a scheme permanently, puts newer programs in its place, and unloads it without leftovers.
 
 use crate::error::KernelError;
 use crate::libbpf_log::logged;
@@ -30,8 +30,7 @@ impl Pins {
     /// Loads a scheme, or gives one that is loaded these settings and the programs of this cellcc: it ends the same whatever was
     /// there. Live sockets of a loaded one keep their programs, as in [`upgrade`](Self::upgrade).
     ///
-    /// # Errors
-    /// As those of [`load`](Self::load), or what is loaded has settings of another layout. It stays as it is then.
+    /// # Errors As those of [`load`](Self::load), or the loaded scheme has settings of another layout. It stays as it is then.
     pub fn load_or_replace(
         &self,
         scheme: Scheme,
@@ -47,7 +46,7 @@ impl Pins {
         self.set(scheme, settings)
     }
 
-    /// What it clears away where it fails is its own, or of a load that was killed: it is this process's turn.
+    /// On failure it clears away only its own parts, or those of a load that was killed: it is this process's turn.
     fn load_anew(&self, scheme: Scheme, settings: &Settings) -> Result<(), KernelError> {
         if let Some(elsewhere) = self.elsewhere(&[scheme]) {
             return Err(elsewhere);
@@ -74,7 +73,7 @@ impl Pins {
         Ok(object)
     }
 
-    /// Registers what the kernel has accepted.
+    /// Registers the objects that the kernel has accepted.
     fn register(&self, scheme: Scheme, settings: &Settings, mut object: Object) -> Result<(), KernelError> {
         if let Some(map) = object.maps().find(|map| map.name() == "settings") {
             write_settings(&map, scheme, settings)?;
@@ -130,13 +129,12 @@ impl Pins {
 // Unloading.
 
 impl Pins {
-    /// Unloads a scheme. What made it a default is reset first: a namespace or a route with an unloaded scheme would keep
-    /// its programs, and give them to new sockets. Sockets that use it keep it until they close.
+    /// Unloads a scheme. Defaults are reset first: a namespace or a route with an unloaded scheme would keep its programs, and
+    /// give them to new sockets. Sockets that use it keep it until they close.
     ///
-    /// A scheme that was loaded half, by a process that was killed, is removed as well.
+    /// A scheme that was loaded half, by a process that was killed, is also removed.
     ///
-    /// # Errors
-    /// Nothing of it is there, or we may not, or somebody else holds it.
+    /// # Errors Nothing of it is there, or we may not, or another process holds it.
     pub fn unload(&self, scheme: Scheme) -> Result<Vec<Reset>, KernelError> {
         if !self.scheme(scheme).exists() {
             return Err(self.not_loaded(scheme));

@@ -1,4 +1,4 @@
-//! What is loaded stays loaded: pins in a BPF file system hold it, and a process may end.
+//! Loaded schemes stay loaded: pins in a BPF file system hold them, and a process may end.
 //!
 //! ```text
 //! /sys/fs/bpf/cellcc/socket_settings     what programs set for their own sockets
@@ -60,7 +60,7 @@ impl Pins {
         Scheme::ALL.into_iter().filter(|scheme| self.link(*scheme).exists()).collect()
     }
 
-    /// The schemes of which anything is here: also what a load has left that was killed.
+    /// The schemes with any part here: also the leftovers of a load that was killed.
     pub fn present(&self) -> Vec<Scheme> {
         Scheme::ALL.into_iter().filter(|scheme| self.scheme(*scheme).exists()).collect()
     }
@@ -80,7 +80,7 @@ impl Pins {
     /// # Errors
     /// It is not loaded, or we may not write them.
     pub fn set(&self, scheme: Scheme, settings: &Settings) -> Result<(), KernelError> {
-        self.settings(scheme)?; // Of another version they may be as long, but not of another length.
+        self.settings(scheme)?; // Another version may have other settings, but not of another length.
         write_settings(&self.settings_map(scheme)?, scheme, settings)
     }
 
@@ -105,7 +105,7 @@ impl Pins {
             .map_err(KernelError::libbpf(format!("open the settings of {}", scheme.name())))
     }
 
-    /// What the kernel has of these schemes without a pin here, as an error that says why that may be and what to do.
+    /// These schemes in the kernel without a pin here, as an error with the possible reason and the remedy.
     pub fn elsewhere(&self, schemes: &[Scheme]) -> Option<KernelError> {
         let available = network::available_schemes().unwrap_or_default();
         let is_elsewhere = |scheme: &Scheme| {
@@ -134,7 +134,7 @@ impl Pins {
         self.elsewhere(&[scheme]).unwrap_or(KernelError::NotLoaded(scheme.name()))
     }
 
-    /// That no scheme is loaded, or that what is loaded is elsewhere.
+    /// The error that no scheme is loaded, or that the loaded ones are elsewhere.
     pub fn nothing_loaded(&self) -> KernelError {
         self.elsewhere(&Scheme::ALL).unwrap_or(KernelError::NothingLoaded)
     }
@@ -155,7 +155,7 @@ impl Pins {
         statfs(self.place()).is_ok_and(|stat| stat.f_type as u64 == BPF_FILE_SYSTEM)
     }
 
-    /// What all schemes share.
+    /// The common part of all schemes.
     pub(crate) fn shared(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -189,7 +189,7 @@ impl Pins {
         fs::create_dir_all(&folder).map_err(KernelError::system(format!("make {}", folder.display())))
     }
 
-    /// Removes the pins of a scheme, the link first; with the last scheme, the folder and what all schemes share.
+    /// Removes the pins of a scheme, the link first; with the last scheme, the folder and the common parts.
     pub(crate) fn remove(&self, scheme: Scheme) -> Result<(), KernelError> {
         remove_file(&self.link(scheme))?;
         remove_folder(&self.scheme(scheme))?;
@@ -231,13 +231,13 @@ fn remove_folder(folder: &Path) -> Result<(), KernelError> {
     }
 }
 
-// One change of what is loaded at a time: of two that overlap, the one that fails would clear away what the other has pinned.
+// One change of the loaded schemes at a time: if two overlapped, the one that fails would clear away the other's pins.
 
 /// Longer than any change takes: unloading nine schemes waits some tens of milliseconds for each.
 const LONGEST_CHANGE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The right to change what is pinned in a folder, until it is dropped or the process ends, however it does.
+/// The right to change the pins in a folder, until it is dropped or the process ends, however it does.
 #[derive(Debug)]
 pub(crate) struct Turn {
     _lock: File,

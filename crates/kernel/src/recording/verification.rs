@@ -1,4 +1,4 @@
-//! Decides again, in user space, what the cores decided in the kernel.
+//! Repeats the cores' decisions in the kernel in user space.
 
 use crate::recording::NAME_BYTES;
 use crate::schemes::cores;
@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use thiserror::Error;
 
 mirror! {
-    /// Which core a step is of, and of which socket.
+    /// The core of a step, and its socket.
     #[derive(Pod, Zeroable)]
     pub struct SocketName as socket_name {
         peer: [u8; 16],
@@ -30,7 +30,7 @@ impl fmt::Display for SocketName {
     }
 }
 
-/// What came of deciding again.
+/// The result of repeating decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// How many steps were decided again, of each core that there is.
@@ -39,7 +39,7 @@ pub struct Verified {
     pub difference: Option<Difference>,
 }
 
-/// A step that was decided otherwise. Its texts show it field by field, a field a line.
+/// A step that was decided otherwise. Its texts show it field by field, one per line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Its number in the capture, from 1.
@@ -48,11 +48,11 @@ pub struct Difference {
     pub core: &'static str,
     /// Its socket.
     pub socket: SocketName,
-    /// What the core was given.
+    /// The core's input.
     pub given: String,
-    /// What the kernel made of it.
+    /// The kernel's decision.
     pub recorded: String,
-    /// What user space makes of it.
+    /// The decision of user space.
     pub decided: String,
 }
 

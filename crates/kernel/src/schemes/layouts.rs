@@ -19,7 +19,7 @@ fn layouts() -> Vec<Layout> {
     shared.into_iter().chain(cores().into_iter().flat_map(|core| core.layouts.iter().copied())).collect()
 }
 
-/// Structs whose inside only one side knows: their size shows in the offset of what follows.
+/// Structs whose inside only one side knows: their size shows in the offset of the next field.
 fn is_opaque(name: &str) -> bool {
     name.ends_with("_state") || name == "bpf_spin_lock"
 }
@@ -33,7 +33,7 @@ fn inside(btf: &Btf<'_>, field: TypeId) -> Option<String> {
     btf.type_by_id::<Struct<'_>>(field).map(|inner| text(inner.name()))
 }
 
-/// Compares a struct of C with ours, and gives the structs in it that have to be compared as well.
+/// Compares a struct of C with ours, and gives the structs in it that must also be compared.
 fn compare(btf: &Btf<'_>, c: &Struct<'_>, ours: &Layout) -> Vec<String> {
     let offset = |attr: &MemberAttr| match attr {
         MemberAttr::Normal { offset } | MemberAttr::BitField { offset, .. } => *offset as usize / 8,

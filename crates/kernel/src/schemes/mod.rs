@@ -47,7 +47,7 @@ impl Scheme {
         self.entry().name
     }
 
-    /// What the simulator's registry calls it.
+    /// Its name in the simulator's registry.
     pub fn registry_name(self) -> &'static str {
         self.entry().registry
     }
@@ -73,12 +73,12 @@ impl Scheme {
         self.entry().calls
     }
 
-    /// What decides.
+    /// The core that decides.
     pub fn core(self) -> &'static KernelCore {
         self.entry().core
     }
 
-    /// Whether it follows what the network says of the path ([`Pins::advise`](crate::Pins::advise)).
+    /// True if it follows the network's reports on the path ([`Pins::advise`](crate::Pins::advise)).
     pub fn takes_advice(self) -> bool {
         self.core().layouts.contains(&AdviceValue::LAYOUT)
     }
@@ -103,7 +103,7 @@ pub(crate) fn module_of(function: &str) -> Option<&'static str> {
         .find_map(|(prefix, module)| function.starts_with(prefix).then_some(module))
 }
 
-// What can be set in a scheme while it runs.
+// The settings of a running scheme.
 
 /// The settings of a scheme, for all sockets that did not set their own.
 #[derive(Debug, Clone, PartialEq, Eq)]

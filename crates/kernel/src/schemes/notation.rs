@@ -4,7 +4,7 @@ use super::{Scheme, Settings};
 use crate::error::KernelError;
 use cellcc_control::{AdviceRequest, Preset};
 
-/// A scheme of the kernel, with what was written of its settings.
+/// A scheme of the kernel, with its written settings.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// The scheme.
@@ -13,7 +13,7 @@ pub struct Written {
     pub settings: Settings,
     /// The canonical text.
     pub text: String,
-    /// What it asks of the network, for a scheme with network assistance.
+    /// Its request to the network, for a scheme with network assistance.
     pub advice: Option<AdviceRequest>,
     known: cellcc_control::Scheme,
 }
@@ -25,8 +25,7 @@ impl Written {
     /// Reads `reminis(dtt=40ms)`, with the name of the simulator's scheme or the kernel's (`cellcc_reminis`); `None` where that
     /// is no scheme of ours.
     ///
-    /// # Errors
-    /// What is not as the simulator has it, or what the kernel's scheme cannot do.
+    /// # Errors A setting that the simulator does not have, or that the kernel's scheme cannot do.
     pub fn read(text: &str) -> Result<Option<Self>, KernelError> {
         let (name, inside) = text.split_at(text.find('(').unwrap_or(text.len()));
         let Some(first) = Scheme::known_as(name.trim()) else { return Ok(None) };
@@ -55,7 +54,7 @@ impl Written {
         self.known.given().next().is_none()
     }
 
-    /// These settings with what is written; a preset that is written sets what it sets.
+    /// These settings, overridden by the written ones; a written preset sets all of its values.
     ///
     /// # Errors
     /// The settings are not such as this cellcc would have written.
@@ -74,7 +73,7 @@ impl Written {
 }
 
 impl Scheme {
-    /// Whether the kernel's scheme can do this of what is written.
+    /// True if the kernel's scheme can do this written setting.
     fn can(self, known: &cellcc_control::Scheme, (key, value): (&str, &str)) -> bool {
         let is_set = || Settings::default_of(self).values().iter().any(|(set, _)| set == key);
         let chooses = || known.info().presets.iter().any(|preset| preset.parameter == key);

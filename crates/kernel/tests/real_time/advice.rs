@@ -1,4 +1,4 @@
-//! Schemes with network assistance do what the advice says, and go on alone without.
+//! Schemes with network assistance follow the advice, and go on alone without.
 
 use crate::kernel::{Kernel, connect, ours};
 use cellcc_fixed::{BytesPerSecond, Instant, Micros};
@@ -35,7 +35,7 @@ pub(crate) fn advice() -> AdviceValue {
     }
 }
 
-/// Runs `work` with a connection over loopback: what it is given sends some bytes, and gives the socket as it is then.
+/// Runs `work` with a connection over loopback: its argument sends some bytes, and gives the socket as it is then.
 pub(crate) fn send_to_reader<T>(scheme: Scheme, work: impl FnOnce(&mut dyn FnMut() -> Socket) -> T) -> T {
     let sockets = Sockets::open().expect("a list");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");

@@ -1,4 +1,4 @@
-//! What a test of the kernel needs: the right to load, the schemes' names for itself, pins of its own, traffic.
+//! The needs of a test of the kernel: the right to load, the schemes' names for itself, its own pins, traffic.
 
 use cellcc_kernel::{Machine, Pins, Scheme};
 use libbpf_rs::query::ProgInfoIter;
@@ -84,8 +84,8 @@ pub(crate) fn connect(scheme: &str, to: SocketAddr) -> std::io::Result<Socket> {
     Ok(socket)
 }
 
-/// The receiver's buffer: no acknowledgement covers more, however fast the machine is, so that a transfer's bytes
-/// say how many acknowledgements a scheme hears at least.
+/// The receiver's buffer: no acknowledgement covers more, however fast the machine is, so that a transfer's bytes imply a least
+/// number of acknowledgements at a scheme.
 pub(crate) const RECEIVE_BUFFER: usize = 128 * 1024;
 
 /// Sends so many bytes over loopback with a scheme; gives the scheme that the socket had in the end.

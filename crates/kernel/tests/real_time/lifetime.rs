@@ -181,7 +181,7 @@ fn unloading_resets_the_namespaces_and_routes_that_use_a_scheme() {
     let Some(kernel) = Kernel::take() else { return };
     let (scheme, space) = (ours("cellcc_reminis"), "cellcc-test-reset");
     kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
-    let _ = std::process::Command::new("ip").args(["netns", "del", space]).output(); // Of a killed test.
+    let _ = std::process::Command::new("ip").args(["netns", "del", space]).output(); // Left by a killed test.
     run("ip", &["netns", "add", space]);
     let in_space = |command: &str| run("ip", &["netns", "exec", space, "sh", "-c", command]);
     let name = scheme.name();

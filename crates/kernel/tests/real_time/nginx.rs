@@ -56,7 +56,7 @@ fn curl(client: &str, into: &Path, options: &[&str]) -> Child {
     within(CLIENT, start)
 }
 
-/// What `ss` says of the server's connection while a client with this address fetches the file; the file as it arrived.
+/// The output of `ss` for the server's connection while a client with this address fetches the file; the file as it arrived.
 fn fetched_by(client: &str, into: &Path) -> (String, Vec<u8>) {
     let mut slow = curl(client, into, &SLOWLY);
     let mut sockets = String::new();

@@ -73,7 +73,7 @@ fn schemes_come_and_go_under_traffic() {
                 }
             });
         }
-        // A socket chooses what is there, and keeps it when it goes.
+        // A socket chooses a loaded scheme, and keeps it when it goes.
         for _ in 0..TIMES {
             let so_far = || used.each_ref().map(|used| used.load(Ordering::Relaxed));
             kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");
@@ -98,7 +98,7 @@ fn thousands_of_short_connections_leave_nothing() {
             let mut own = connect(scheme.name(), address).expect("connected");
             let (peer, _) = listener.accept().expect("accepted");
             own.write_all(&[7]).expect("sent");
-            // No TIME_WAIT, of which there could be only so many.
+            // Without TIME_WAIT, whose number is limited.
             own.set_linger(Some(std::time::Duration::ZERO)).expect("set");
             drop((own, peer));
         }

@@ -1,4 +1,4 @@
-//! What the cores decided in the kernel is what they decide here.
+//! The cores' decisions in the kernel are those here.
 
 use crate::kernel::{Kernel, RECEIVE_BUFFER, SetAtEnd, transfer, wait_until};
 use cellcc_control::event_log::{Step, StepReader, StepWriter};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Enough for many decisions, and quick.
 const BYTES: usize = 20_000_000;
 
-/// Records what all schemes decide while each sends some bytes over loopback; gives how many steps were recorded.
+/// Records the decisions of all schemes while each sends some bytes over loopback; gives the number of recorded steps.
 fn record(kernel: &Kernel, file: &Path) -> u64 {
     for scheme in Scheme::ALL {
         kernel.pins.load(scheme, &Settings::default_of(scheme), &kernel.machine).expect("loaded");

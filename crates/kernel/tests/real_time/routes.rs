@@ -1,4 +1,4 @@
-//! Only the clients of a prefix get a scheme: what a server does that knows nothing of it.
+//! Only the clients of a prefix get a scheme, with a server that knows nothing of it.
 
 use crate::kernel::{Kernel, ours, run};
 use crate::spaces::{

@@ -52,7 +52,7 @@ fn targets(kernel: &Kernel, prepare: impl FnOnce(&Socket)) -> Vec<u32> {
             checked::try_pod_read_unaligned(bytemuck::cast_slice(&step.before)).expect("a step of Reminis");
         targets.push(step.settings.target_us);
     }
-    targets.remove(0); // Of the handshake, which came before `prepare`.
+    targets.remove(0); // From the handshake, which came before `prepare`.
     targets
 }
 

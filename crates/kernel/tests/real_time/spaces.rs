@@ -47,7 +47,7 @@ impl Drop for Spaces {
     }
 }
 
-/// Runs `work` in a namespace. Programs that it starts are there, too.
+/// Runs `work` in a namespace. Programs that it starts are also there.
 pub(crate) fn within<T: Send>(space: &str, work: impl FnOnce() -> T + Send) -> T {
     let file = File::open(format!("/run/netns/{space}")).expect("a namespace");
     let enter_and_work = || {

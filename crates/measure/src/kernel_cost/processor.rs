@@ -4,8 +4,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::time::Duration;
 
-/// How long processors have worked for this process so far. Over veth they do so for the network as well: a packet is
-/// received, and its acknowledgement worked on, before the system call ends that sent it. What timers do is not in it.
+/// How long processors have worked for this process so far. Over veth they also do so for the network: a packet is received,
+/// and its acknowledgement worked on, before the system call ends that sent it. The work of timers is not in it.
 pub(super) fn time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)

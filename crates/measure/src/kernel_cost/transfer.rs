@@ -1,4 +1,4 @@
-//! One transfer, and what it cost.
+//! One transfer, and its cost.
 
 use super::processor;
 use super::spaces::{self, RECEIVER};
@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What a sender sends.
+/// A sender's load.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Load {
-    /// So many Mbit/s of data, a piece each millisecond.
+    /// Data at this rate in Mbit/s, a piece each millisecond.
     Rate(u64),
     /// As much as there is room for.
     Unlimited,
 }
 
-/// What came of a transfer, after its beginning.
+/// The result of a transfer, after its beginning.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
     bytes: u64,
@@ -39,7 +39,7 @@ impl fmt::Display for Load {
 }
 
 impl Transfer {
-    /// What was sent from the first byte on, at a constant rate.
+    /// The data sent from the first byte on, at a constant rate.
     pub(super) fn gigabytes_with_beginning(&self) -> f64 {
         let whole = (self.elapsed + BEGINNING).as_secs_f64();
         self.bytes as f64 / 1e9 * whole / self.elapsed.as_secs_f64()

@@ -1,6 +1,6 @@
 //! Three users who move between two sites, each with a daemon, for minutes: `cellcc-measure moving-users`.
 //!
-//! The arguments are the program `cellcc` and how long. The exit status is 1 where a flow was lost, a sender heard of a new site
+//! The arguments are the program `cellcc` and how long. The exit status is 1 if a flow was lost, a sender learned of a new site
 //! too late, or a process grew. Needs root, nftables and nats-server.
 
 #![allow(

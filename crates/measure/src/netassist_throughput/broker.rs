@@ -17,7 +17,7 @@ pub(crate) struct Broker {
     process: Child,
     _folder: tempfile::TempDir,
     pub(crate) url: BrokerUrl,
-    /// Before anybody is connected.
+    /// Before any client is connected.
     pub(crate) resident_at_start: u64,
 }
 
@@ -29,7 +29,7 @@ impl Drop for Broker {
 }
 
 impl Broker {
-    /// For one service and these servers, which may hear of each of its users by its own subject.
+    /// For one service and these servers, which may receive reports on each of its users by its own subject.
     pub(crate) fn start(
         authority: &Authority,
         site: &SubjectToken,

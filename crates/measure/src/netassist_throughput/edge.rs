@@ -25,7 +25,7 @@ pub(crate) const PERIOD: Span = Span::from_millis(50);
 const TICK: Duration = Duration::from_millis(1);
 const TICKS_PER_PERIOD: u64 = 50;
 
-/// What is measured: a service, whose users these are, and a broker perhaps.
+/// The measured system: a service, its users, and perhaps a broker.
 pub(crate) struct Edge {
     clock: ServiceClock,
     server: Server,
@@ -91,7 +91,7 @@ impl Edge {
         self.broker.as_ref().map(Broker::process)
     }
 
-    /// What the broker has beyond what it had at its start.
+    /// The broker's memory beyond that at its start.
     pub(crate) fn broker_resident(&self) -> Result<Option<u64>> {
         let Some(broker) = &self.broker else { return Ok(None) };
         let now = process::resident_bytes(&broker.process().to_string())?;

@@ -78,7 +78,7 @@ fn measure(through_broker: bool, users: u64, servers: u64, time: Duration) -> Re
     let mut edge = Edge::start(through_broker, users, servers)?;
     let subscribers =
         (0..servers).map(|index| Subscriber::start(&edge, index, users)).collect::<Result<Vec<_>>>()?;
-    // What is allocated with a user's first records is there.
+    // Memory for a user's first records is already allocated.
     edge.measure(Duration::from_secs(1));
     let sent_before = edge.sent_bytes();
     let before = Usages::now(&edge, &subscribers)?;
@@ -95,7 +95,7 @@ fn measure(through_broker: bool, users: u64, servers: u64, time: Duration) -> Re
         format!("{cores:.3}, {:.0}, {}", users as f64 / cores, bytes / users)
     };
     let records: u64 = heard.iter().map(|heard| heard.records).sum();
-    // The second before, in which nothing is counted, is heard as well.
+    // Records of the second before, which does not count, also arrive.
     let expected = (measured + users * (1_000_000_000 / PERIOD.as_nanos())) * servers;
     let worst = |of: fn(&subscriber::SubscriberFigures) -> f64| heard.iter().map(of).fold(0.0, f64::max);
     let kbit = if through_broker {

@@ -1,4 +1,4 @@
-//! What Linux knows of a process.
+//! Linux's facts about a process.
 
 use anyhow::{Context, Result};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A server that hears of all users, in a process of its own.
+//! A server that receives reports on all users, in a process of its own.
 
 use super::edge::{Edge, USERS_OF_A_CLIENT, address, names, runtime, wait_until};
 use super::process::resident_bytes;
@@ -31,14 +31,14 @@ impl Drop for Subscriber {
     }
 }
 
-/// What one has heard.
+/// The counts of one subscriber.
 #[derive(Debug)]
 pub(crate) struct SubscriberFigures {
     pub(crate) records: u64,
     pub(crate) p50_ms: f64,
     pub(crate) p99_ms: f64,
     pub(crate) max_ms: f64,
-    /// What it takes beyond what it had before it connected.
+    /// Its memory beyond that before it connected.
     pub(crate) bytes: u64,
 }
 
@@ -77,7 +77,7 @@ impl Subscriber {
     }
 }
 
-/// The process: says when it is subscribed, and at the end of its input what it has heard.
+/// The process: says when it is subscribed, and at the end of its input prints its counts.
 pub(crate) fn run(address_of_service: &str, keys: &Path, index: u64, users: u64) -> Result<()> {
     let service = match address_of_service.parse::<BrokerUrl>() {
         Ok(broker) => ServiceAddress::Nats(broker),
@@ -120,7 +120,7 @@ fn listener(
 ) -> impl Fn(ClientEvent<'_>) + Send + Sync + 'static {
     let clock = ServiceClock::start();
     move |event: ClientEvent<'_>| match event {
-        // What a service says of itself when the measurements have ended is not counted.
+        // A service's own records after the end of the measurements do not count.
         ClientEvent::Record { record, .. } if !record.stale => {
             let span = clock.now().since(record.measured_until);
             late.lock().unwrap_or_else(PoisonError::into_inner).add(span);

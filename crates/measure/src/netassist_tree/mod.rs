@@ -5,10 +5,11 @@
 //!
 //! | | how |
 //! |---|---|
-//! | a region that loses power and has it again, and one that does not | simulated: each user, server, request, answer, subscription |
+//! | a region that loses power and has it again, and one that does not | simulated: each user, server, request, answer,
+//! subscription |
 //! | records, of these two regions | computed, to the record, from when paths and subscriptions begin and end |
 //! | the other regions | the one that loses nothing, so many times |
-//! | memory and processors | users and records, times what `cellcc-measure netassist` measured for each |
+//! | memory and processors | users and records, times the measurements of `cellcc-measure netassist` for each |
 
 #![allow(clippy::print_stdout, reason = "a program for the terminal")]
 

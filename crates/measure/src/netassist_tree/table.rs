@@ -5,7 +5,7 @@ use super::region::{Flow, Link, Outcome, PERIOD, Plan, Sizes, run};
 use cellcc_units::{Span, Time};
 use std::fmt;
 
-/// Regions that are alike, of which one fails.
+/// Equal regions, one of which fails.
 pub(crate) struct Tree {
     regions: u64,
     plan: Plan,
@@ -30,8 +30,7 @@ impl Tree {
     }
 }
 
-/// Everything that is asked for again has been asked for once: the longest wait of five seconds after one of five, ten seconds of
-/// renewals.
+/// Every request has been repeated once: the longest wait of five seconds after one of five, ten seconds of renewals.
 const BUSY_SECONDS: usize = 20;
 
 impl fmt::Display for Tree {

@@ -25,10 +25,10 @@ const STREAMS: usize = 16;
 const STREAM_WINDOW: u32 = 2 << 20;
 const CHUNK: usize = 1 << 18;
 const IP_UDP_HEADERS: u64 = 28;
-/// What a client that has had enough closes with.
+/// The code with which a satisfied client closes.
 const ENOUGH: VarInt = VarInt::from_u32(0);
 
-/// What a transfer carried.
+/// The data of a transfer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Carried {
     payload: u64,
@@ -59,7 +59,7 @@ pub(crate) enum Sockets {
     WithThread,
     /// noq's.
     Own,
-    /// The same, which map ECN codepoints: the sender's and the receiver's.
+    /// Sockets that map ECN codepoints: the sender's and the receiver's.
     Mapping([Codepoints; 2]),
 }
 
@@ -167,7 +167,7 @@ fn listen(sockets: &Sockets, scheme: &str, address: SocketAddr) -> Endpoint {
         sockets.congestion(scheme).expect("it can run here").install(&mut transport);
     }
     config.transport_config(Arc::new(transport));
-    // For noq's CUBIC as well: a fixed window overflows the buffer of a usual socket, and that is no cost of the adapter.
+    // Also for noq's CUBIC: a fixed window overflows the buffer of a usual socket, and that is no cost of the adapter.
     sockets.open(address, Some(config))
 }
 

@@ -1,11 +1,12 @@
-//! `cellcc-measure quic-cost`: what the adapter costs next to noq's own CUBIC, and whether a rate is held on the wire.
+//! `cellcc-measure quic-cost`: the adapter's cost relative to noq's own CUBIC, and the rate on the wire.
 //!
-//! | argument | what is measured |
+//! | argument | measurement |
 //! |---|---|
 //! | `loopback` | goodput over loopback: noq's CUBIC, ours, a fixed window; medians of interleaved rounds |
-//! | `mapping` | what it costs a sender that its socket maps ECN codepoints, packets with ECT(1): interleaved pairs |
+//! | `mapping` | a sender's cost of a socket that maps ECN codepoints, packets with ECT(1): interleaved pairs |
 //! | `rate` | IP bytes at the receiver against the rate that a scheme sets, 1 Mbit/s to 1 Gbit/s |
-//! | `serve SCHEME` and `fetch ADDRESS SECONDS` | processor time per packet of one transfer over any link, such as an emulated one |
+//! | `serve SCHEME` and `fetch ADDRESS SECONDS` | processor time per packet of one transfer over any link, such as an emulated
+//! one |
 //!
 //! `stock` is noq's CUBIC, `stock/BYTES` the same with a send quantum.
 

@@ -1,4 +1,4 @@
-//! noq's own CUBIC, with a send quantum where one is asked for: the same batches as the scheme it stands next to.
+//! noq's own CUBIC, with an optional send quantum: the batches of the compared scheme.
 
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig};
 use noq_proto::{RttEstimator, TransportConfig};
@@ -6,7 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Installs what `text` names, `stock` or `stock/BYTES`; false where it names something else.
+/// Installs the controller of `text`, `stock` or `stock/BYTES`; false for another name.
 pub(crate) fn install(text: &str, transport: &mut TransportConfig) -> bool {
     let factory: Arc<dyn ControllerFactory + Send + Sync> = match text.split_once('/') {
         None if text == "stock" => Arc::new(CubicConfig::default()),

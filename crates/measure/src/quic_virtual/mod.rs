@@ -1,6 +1,6 @@
 //! `cellcc-measure quic-virtual`: how fast `quic-virtual` is next to noq's protocol engine by itself.
 //!
-//! | argument | what is measured |
+//! | argument | measurement |
 //! |---|---|
 //! | `time` | packets of data in a second of processor time, in turns, and their ratio |
 //! | `instructions` | instructions for a packet of data, counted by callgrind: the same in every run |
@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// noq by itself.
 const ALONE: &str = "alone";
-/// Schemes in `quic-virtual`: the one that costs least, and one that paces, for which each packet needs a timer, too.
+/// Schemes in `quic-virtual`: the cheapest one, and one that paces, for which each packet also needs a timer.
 const SCHEMES: [&str; 2] = ["fixed-window(window=2000pkt)", "bbr"];
 
 /// The link of both, and a window that fills it with 333 packets to spare.
@@ -33,7 +33,7 @@ const RATE: Rate = Rate::from_bytes_per_sec(125_000_000);
 const RTT: Span = Span::from_millis(20);
 const WINDOW_PACKETS: u64 = 2000;
 const PACKET: Bytes = Bytes::new(1500);
-/// Of it, what noq counts.
+/// noq's count of it.
 const PAYLOAD: Bytes = Bytes::new(1472);
 
 /// Virtual time of a run that is timed: 80,000 packets, where the scheme fills the link from the start.

@@ -41,7 +41,7 @@ impl Silent {
         self.connect(|_, mut connection| self.transmit(&mut connection))
     }
 
-    /// The same, but if a Retry comes back, answers that before it falls silent. False if something else comes.
+    /// Sends an Initial, but if a Retry comes back, answers that before it falls silent. False if something else comes.
     pub(crate) fn send_initial_and_answer_retry(&self) -> io::Result<bool> {
         self.connect(|endpoint, mut connection| {
             self.transmit(&mut connection)?;

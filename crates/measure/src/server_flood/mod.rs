@@ -27,14 +27,14 @@ type Flood = fn(&Server) -> Outcome<()>;
 
 /// The bound of a server's memory, whatever clients do.
 const MAX_PEAK_MB: f64 = 64.0;
-/// What it may keep.
+/// The memory that it may keep.
 const MAX_KEPT_MB: f64 = 10.0;
 /// So long after a flood.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Connections that fall silent after their first packet.
 const INITIALS: u32 = 100_000;
-/// So many a second, or what one processor can make.
+/// The rate per second, or as many as one CPU can make.
 const INITIALS_PER_S: f64 = 5000.0;
 /// Connections that fall silent after they have proved their address.
 const PROVEN: u32 = 20_000;
@@ -98,7 +98,7 @@ fn initials(server: &Server) -> Outcome<()> {
 
 fn proven(server: &Server) -> Outcome<()> {
     for _ in 0..PROVEN {
-        // A socket each, because late answers to the last one come, too.
+        // A socket each, because late answers to the last one also come.
         Silent::new(server.address, Ipv4Addr::LOCALHOST)?.send_initial_and_answer_retry()?;
     }
     Ok(())
@@ -177,7 +177,7 @@ impl Server {
         };
         let address = word_after("listening on ")?.parse()?;
         let pin = word_after("certificate ")?;
-        // A server whose output nobody reads ends.
+        // A server whose output is not read ends.
         word_after("try: ")?;
         Ok(Self { process, address, pin, folder })
     }

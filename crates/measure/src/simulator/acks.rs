@@ -1,4 +1,4 @@
-//! What an acknowledgement costs, scheme by scheme.
+//! The cost of an acknowledgement, scheme by scheme.
 //!
 //! *The scheme by itself*: the events of one flow are recorded, and then replayed from memory: all it was
 //! reported (packets that left, acknowledgements, losses, timers, advice), divided by the acknowledgements. *The whole run*:
@@ -15,11 +15,11 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the others are compared with: a window that never changes, and fills the link with 33 packets to spare.
+/// The baseline of the others: a window that never changes, and fills the link with 33 packets to spare.
 const CONSTANT: &str = "fixed-window(window=200pkt)";
 const LINK: &str = "rate=100Mbit/s";
 const RTT: Span = Span::from_millis(20);
-/// Twice what is in flight on the path.
+/// Twice the packets in flight on the path.
 const QUEUE: QueueLimit = QueueLimit::Packets(333);
 /// How long a run that is timed or recorded lasts: 42,000 acknowledgements on a full link.
 const DURATION: Duration = Duration::from_secs(5);
@@ -85,7 +85,7 @@ impl Recorded {
     }
 }
 
-/// What is written to it can be read from it.
+/// A buffer whose written bytes can be read.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<std::collections::VecDeque<u8>>>);
 
@@ -112,7 +112,7 @@ fn nanos<T>(count: u64, act: impl FnOnce() -> T) -> f64 {
     (processor_time() - began).as_nanos() as f64 / count as f64
 }
 
-/// What an acknowledgement of one scheme takes, round by round, in nanoseconds.
+/// The time of an acknowledgement of one scheme, round by round, in nanoseconds.
 struct Times {
     by_itself: [f64; ROUNDS],
     whole: [f64; ROUNDS],

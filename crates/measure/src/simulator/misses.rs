@@ -10,8 +10,8 @@ use cellcc_sim::SimDriver;
 use cellcc_test_support::benchmark::{Misses, cachegrind, processor_time};
 use cellcc_units::Span;
 
-/// The scheme that is bounded; flows, and the most misses of the last level for a data packet: those measured and a tenth, by which
-/// another compiler or allocator may move them.
+/// The bounded scheme; flows, and the most misses of the last level for a data packet: the measured ones plus a tenth, the
+/// effect of another compiler or allocator.
 const BOUNDED: &str = "bbr";
 const BOUNDS: [(usize, f64); 3] = [(1, 7.3), (100, 9.0), (1_000, 41.0)];
 

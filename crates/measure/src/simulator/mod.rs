@@ -1,4 +1,4 @@
-//! How fast the packet engine is, and what each scheme costs.
+//! The speed of the packet engine, and the cost of each scheme.
 //!
 //! | measurement | quantity |
 //! |---|---|
@@ -9,9 +9,10 @@
 //! | `packet-stages` | that table for several schemes |
 //! | `packet-misses` | cache misses for a data packet where few and many flows share a link; fails above a bound |
 //! | `many-flows` | these and the time, for several schemes |
-//! | `part tell SCHEME TIMES`, `part run SCHEME MS`, `part packets-of SCHEME MS`, `part flows-of SCHEME FLOWS MS` | a part of these, to be counted or profiled |
+//! | `part tell SCHEME TIMES`, `part run SCHEME MS`, `part packets-of SCHEME MS`, `part flows-of SCHEME FLOWS MS` | a part of
+//! these, to be counted or profiled |
 //!
-//! Times are of this machine at this moment: compare them within one run only.
+//! Times depend on this machine at this moment: compare them within one run only.
 
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark")]
 
@@ -24,7 +25,7 @@ use crate::{Arguments, Outcome, usage};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// One run of which the others are made.
+/// One run of those that the others consist of.
 pub(crate) fn part(arguments: Arguments) -> Outcome<ExitCode> {
     match arguments {
         ["tell", scheme, times] => acks::tell(scheme, times.parse()?)?,

@@ -1,4 +1,4 @@
-//! What a data packet costs in instructions: one number with a bound, and a table by stage.
+//! The cost of a data packet in instructions: one number with a bound, and a table by stage.
 //!
 //! Callgrind counts a run of one second and one of two. The difference, divided by the packets that left between, is free of
 //! start-up and of the plan, and the same every time. By stage: the difference at each address goes to the innermost frame of
@@ -16,7 +16,7 @@ use std::io::Seek;
 use std::path::Path;
 use std::process::Command;
 
-/// The scheme whose packet is bounded, and its bound: the 1,687 measured and 2 %, by which another compiler may move it;
+/// The scheme whose packet is bounded, and its bound: the 1,687 measured and 2 %, the effect of another compiler;
 /// docs/algorithms/cost.md has the table.
 const BOUNDED: (&str, f64) = ("cubic", 1_720.0);
 /// Those of the table.
@@ -25,8 +25,8 @@ const RTT: Span = Span::from_millis(20);
 /// How long the two runs last.
 const COUNTED_MS: [u64; 2] = [1000, 2000];
 
-/// Files and folders under `crates`, and the stage that they are. The first that fits counts; what lies in no such file is its
-/// caller's.
+/// Files and folders under `crates`, and the stage that they are. The first that fits counts; code in no such file belongs to
+/// its caller.
 const STAGES: &[(&str, &str)] = &[
     ("link/src/capacity", "service clock"),
     ("link/src/drop_tail_link.rs", QUEUE),
@@ -66,7 +66,7 @@ const RECEIVER: &str = "receiver: log, when to acknowledge";
 const ENDS: &str = "ends and network, the code between these";
 const HISTOGRAMS: &str = "meters: histograms";
 const SCHEME: &str = "scheme";
-/// What lies in no stage: the C library's copies, allocation.
+/// Code in no stage: the C library's copies, allocation.
 const OTHER: &str = "other";
 
 /// Instructions of a run.
@@ -94,7 +94,7 @@ fn count(scheme: &str, ms: u64) -> Outcome<Counted> {
 }
 
 /// The instructions in a profile of callgrind's at each address of `program`: lines `0xADDRESS LINE COUNT`, after a line
-/// `ob=PROGRAM`. One after a line `calls=` is what the call cost, which stands with the function that is called.
+/// `ob=PROGRAM`. A line after `calls=` is the cost of the call, which is with the called function.
 fn by_address(profile: &str, program: &Path) -> BTreeMap<u64, f64> {
     let mut counts = BTreeMap::new();
     let mut lines = profile.lines();

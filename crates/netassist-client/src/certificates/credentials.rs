@@ -131,7 +131,7 @@ impl Credentials {
             .with_client_cert_verifier(verifier)
             .with_single_cert(self.chain.clone(), self.key.clone_key())
             .map_err(|error| CertificateError::Tls(error.to_string()))?;
-        // What is sent in the first round trip could be replayed.
+        // Data in the first round trip could be replayed.
         tls.max_early_data_size = 0;
         Ok(tls)
     }

@@ -55,7 +55,7 @@ impl Dialler {
         let answers = client.subscribe(&answers_to).await?;
         let asking = Asking { client: &client, under: subject::requests_of(&self.name), answers_to };
         conversation.connected();
-        // What has changed until now is asked for as a whole.
+        // All changes until now are requested together.
         while changed.try_recv().is_ok() {}
         let mut unasked = VecDeque::from(conversation.everything());
         let pace = Pace::start();
@@ -89,7 +89,7 @@ impl Dialler {
     }
 }
 
-/// What tells this process from others with the same certificate.
+/// A session that tells this process from others with the same certificate.
 fn session() -> Result<String, String> {
     let mut random = [0; 8];
     provider().secure_random.fill(&mut random).map_err(|_| "the system has no randomness")?;
@@ -119,14 +119,14 @@ impl Asking<'_> {
     }
 }
 
-/// What one connection has brought.
+/// The state of one connection.
 struct Brought<'a> {
     client: &'a Client,
     conversation: &'a Conversation,
     keys: Keys,
     /// The subscription for each user.
     subscriptions: HashMap<IpAddr, (UserKey, u64)>,
-    /// The subscriptions whose messages are heard.
+    /// The subscriptions whose messages count.
     open: HashSet<u64>,
     /// The site that has reported each user last.
     sites: HashMap<[u8; 16], String>,
@@ -150,7 +150,7 @@ impl<'a> Brought<'a> {
             return Ok(());
         };
         match &answer {
-            // Each site answers: one of them knows the user. What this client may hear, the broker's permissions decide.
+            // Each site answers: one of them knows the user. The broker's permissions decide which reports this client may receive.
             Answer::Refused { user: Some(user), .. } | Answer::Ended { user, .. }
                 if self.subscriptions.contains_key(user) => {}
             Answer::Subscribed { user, .. } if !self.conversation.is_wanted(*user) => {}
@@ -201,7 +201,7 @@ impl<'a> Brought<'a> {
     }
 
     fn on_record(&mut self, message: &Message) {
-        // What was on its way when its subscription ended is nobody's.
+        // Messages on their way when their subscription ended are dropped.
         if !self.open.contains(&message.sid) {
             return;
         }
@@ -216,11 +216,11 @@ impl<'a> Brought<'a> {
         }
     }
 
-    /// The record as the receiver is to see it. Each site counts by itself: the first record of another one begins anew.
+    /// The record as the receiver is to see it. Each site counts by itself: the first record of another one restarts the count.
     fn of_site(&mut self, record: AdviceRecord, site: &str) -> Option<AdviceRecord> {
         match self.sites.get_mut(&record.user) {
             Some(known) if known == site => Some(record),
-            // The site that the user has left, which has noticed that it hears nothing of it any more.
+            // The site that the user has left, which has noticed that its source is silent.
             Some(_) if record.stale => None,
             Some(known) => {
                 site.clone_into(known);

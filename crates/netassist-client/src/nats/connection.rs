@@ -1,4 +1,4 @@
-//! A connection with a broker. What waits in it is bounded, both ways.
+//! A connection with a broker. Its queues are bounded, both ways.
 
 use super::wire::{Message, Operation, operation};
 use crate::protocol::PING_INTERVAL;
@@ -10,10 +10,10 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval_at, timeout};
 
-/// What may wait for us: 60,000 records, or 7,000 requests with a consent in each. What is beyond is dropped: requests and answers
-/// are repeated, and so are records, by the next ones.
+/// Bound of waiting data for us: 60,000 records, or 7,000 requests with a consent in each. Data beyond are dropped: requests
+/// and answers are repeated, and so are records, by the next ones.
 const MAX_UNREAD_BYTES: usize = 16 << 20;
-/// What a message takes in addition to its texts.
+/// The memory of a message in addition to its texts.
 const MESSAGE_OVERHEAD_BYTES: usize = 128;
 /// Commands that may wait for the broker, and that are written at once.
 const MAX_UNSENT: usize = 2048;
@@ -24,7 +24,7 @@ const MAX_UNANSWERED: u32 = 2;
 /// A connection with a broker. Dropping it ends it.
 #[derive(Debug)]
 pub struct Connection {
-    /// What is said through it.
+    /// The client that writes to it.
     pub client: Client,
     heard: mpsc::UnboundedReceiver<BrokerEvent>,
     state: Arc<State>,
@@ -32,20 +32,20 @@ pub struct Connection {
     task: JoinSet<String>,
 }
 
-/// What comes through a connection.
+/// An event of a connection.
 #[derive(Debug)]
 pub enum BrokerEvent {
     /// A message.
     Message(Message),
     /// The broker's permissions do not allow something.
     Refused(String),
-    /// We have not read what it sent in time, and it was dropped.
+    /// We have not read its data in time, and they were dropped.
     Late,
     /// The connection is lost.
     Lost(String),
 }
 
-/// What both directions know.
+/// The common state of both directions.
 #[derive(Debug, Default)]
 struct State {
     unread_bytes: AtomicUsize,
@@ -73,7 +73,7 @@ impl Connection {
         Self { client: Client { commands, next_sid: Arc::default() }, heard, state, task }
     }
 
-    /// What comes next. Cancel-safe.
+    /// The next event. Cancel-safe.
     pub async fn next(&mut self) -> BrokerEvent {
         if self.state.is_late.swap(false, Ordering::Relaxed) {
             return BrokerEvent::Late;
@@ -104,7 +104,7 @@ impl BrokerEvent {
     }
 }
 
-/// What is said to a broker. Clones share the connection.
+/// The writer to a broker. Clones share the connection.
 #[derive(Debug, Clone)]
 pub struct Client {
     commands: mpsc::Sender<Vec<u8>>,
@@ -122,7 +122,7 @@ impl Client {
         self.say([head.as_bytes(), payload, b"\r\n"].concat()).await
     }
 
-    /// Subscribes: the number by which messages say that they are for it.
+    /// Subscribes: gives the number by which messages refer to it.
     ///
     /// # Errors
     /// The connection is lost.
@@ -242,7 +242,7 @@ mod tests {
     async fn a_broker_that_pings_and_does_not_read_makes_nothing_wait() {
         let (ours, mut broker) = duplex(1024);
         let mut connection = Connection::over(ours);
-        // The buffer between them is full of what is not read.
+        // The buffer between them is full of unread data.
         for _ in 0..100 {
             connection.client.publish("a", None, &[0; 1000]).await.unwrap();
         }
@@ -282,7 +282,7 @@ mod tests {
                 BrokerEvent::Refused(text) => panic!("{text}"),
             }
         }
-        // What was between them is heard while we read.
+        // The messages between them arrive while we read.
         let most = (MAX_UNREAD_BYTES + BETWEEN) / 4000;
         assert!(read <= most && late > 0, "{read} of {many}, late {late} times");
     }

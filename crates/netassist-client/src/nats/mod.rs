@@ -1,6 +1,6 @@
-//! NATS between services and clients: a broker passes records on, and its permissions decide who hears of whom.
+//! NATS between services and clients: a broker passes records on, and its permissions decide which client receives them.
 //!
-//! | subject | who publishes | what |
+//! | subject | who publishes | content |
 //! |---|---|---|
 //! | `na.v1.SITE.CELL.KEY` | the service of a site | one record of 64 bytes |
 //! | `na.ask.v1.ROLE.NAME` | the client of this name | a request in JSON |

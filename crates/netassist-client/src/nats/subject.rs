@@ -53,7 +53,7 @@ impl fmt::Display for SubjectToken {
     }
 }
 
-/// What a cell is called in subjects; without a name it is called by its number.
+/// The name of a cell in subjects; without a name it is called by its number.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellName {
@@ -95,7 +95,7 @@ pub fn requests_of(name: &PeerName) -> String {
     format!("{REQUEST}{}", tokens(name))
 }
 
-/// Who asks under this subject.
+/// The client that asks under this subject.
 pub fn name_in(subject: &str) -> Option<PeerName> {
     let (role, name) = subject.strip_prefix(REQUEST)?.split_once('.')?;
     format!("{role}/{}", name.replace('_', ".")).parse().ok()

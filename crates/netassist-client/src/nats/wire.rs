@@ -1,4 +1,4 @@
-//! What a broker says, read with bounds: an impostor fills no memory.
+//! A broker's messages, read with bounds: an impostor fills no memory.
 //!
 //! Source: the client protocol of NATS (docs.nats.io, "Client Protocol"). Why not the library `async-nats`: docs/decisions/0016.
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// The longest line: what a broker of a large cluster says of itself; some hundred bytes else.
+/// The longest line: the description that a broker of a large cluster sends of itself; some hundred bytes else.
 const MAX_LINE_BYTES: usize = 32 << 10;
 /// The longest line before a message: subjects of ours have at most 160 bytes each.
 const MAX_MESSAGE_LINE_BYTES: usize = 1 << 10;
@@ -21,22 +21,22 @@ pub struct Message {
     pub subject: String,
     /// Where an answer goes.
     pub reply: Option<String>,
-    /// Of one that is too long its beginning, which is too long as well: [`MAX_MESSAGE_BYTES`] and one more.
+    /// A payload that is too long is cut, but still too long: [`MAX_MESSAGE_BYTES`] and one more.
     pub payload: Bytes,
 }
 
-/// What a broker says.
+/// A message of a broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Operation {
     Message(Message),
     Ping,
     Pong,
     Error(String),
-    /// What need not be known: of itself, or that all is well.
+    /// A message without effect: about the broker, or an acknowledgement.
     Other,
 }
 
-/// The first line, by which a broker says that it is one. Nothing in it is used: before TLS it may be anybody's.
+/// The first line, which identifies a broker. It is not used: before TLS it may come from any host.
 pub(super) async fn greeting(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<()> {
     if line(reader).await?.starts_with("INFO ") {
         return Ok(());
@@ -44,7 +44,7 @@ pub(super) async fn greeting(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Re
     Err(io::Error::other("it does not greet as a NATS broker does"))
 }
 
-/// What it says next.
+/// The next message.
 pub(super) async fn operation(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Operation> {
     let line = line(reader).await?;
     let (verb, rest) = line.split_once([' ', '\t']).unwrap_or((&line, ""));
@@ -72,7 +72,7 @@ async fn line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<String> {
     }
 }
 
-/// The message after `MSG SUBJECT SID [REPLY] BYTES`. What is too long is read, and not kept.
+/// The message after `MSG SUBJECT SID [REPLY] BYTES`. A payload that is too long is read, and not kept.
 async fn message(reader: &mut (impl AsyncBufRead + Unpin), head: &str) -> io::Result<Message> {
     let words: Vec<_> = head.split_ascii_whitespace().collect();
     let (subject, sid, reply, length) = match words[..] {

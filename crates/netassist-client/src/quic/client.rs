@@ -45,7 +45,7 @@ impl Dialler {
             Err(problem) => return problem,
         };
         let problem = talk(&connection, conversation, changed).await;
-        // What the service said when it closed, where it did.
+        // The service's reason for closing, if it gave one.
         let problem = connection.close_reason().map_or(problem, |reason| reason.to_string());
         connection.close(VarInt::from_u32(0), b"");
         problem
@@ -84,13 +84,13 @@ async fn talk(
     }
 }
 
-/// Asks for all that is wanted, and then for what changes, until it cannot: why.
+/// Requests all wanted users, and then the changes, until it cannot: why.
 async fn ask(
     conversation: &Conversation,
     send: &mut SendStream,
     changed: &mut mpsc::UnboundedReceiver<Change>,
 ) -> String {
-    // What has changed until now is asked for as a whole.
+    // All changes until now are requested together.
     while changed.try_recv().is_ok() {}
     let mut everything = conversation.everything();
     let pace = Pace::start();

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 pub(crate) use client::Dialler;
 
-/// Unread messages of a peer: what comes is read at once, and is short.
+/// Bound of a peer's unread messages: they are read at once, and are short.
 const STREAM_WINDOW: u32 = 1 << 16;
 /// Records that wait for a congested path: those of 4,000 users in one period. Older ones make room for newer ones. As many as
 /// 256 clients that acknowledge nothing make the service hold 64 MiB.
@@ -37,7 +37,7 @@ pub fn transport(unread_datagrams: usize) -> TransportConfig {
 /// Why no message was read.
 #[derive(Debug, Error)]
 pub enum FramingError {
-    /// The peer sends what is no message.
+    /// The peer sends an invalid message.
     #[error(transparent)]
     Malformed(#[from] MalformedMessage),
     /// The connection or the stream has ended.

@@ -35,9 +35,9 @@ pub struct Config {
     /// The file to which each registration is added.
     #[serde(default = "default_audit_log")]
     pub audit_log: PathBuf,
-    /// How it is known which servers have a live flow with which users.
+    /// The source of live flows between servers and users.
     pub live_flows: LiveFlowsFrom,
-    /// NATS broker to publish to as well; optional.
+    /// NATS broker to publish to in addition; optional.
     pub nats: Option<NatsConfig>,
     /// The users.
     #[serde(default, rename = "user")]
@@ -59,7 +59,7 @@ pub struct Config {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellConfig {
-    /// What the base station calls the cell: its physical cell identity.
+    /// The base station's number of the cell: its physical cell identity.
     pub pci: u16,
     /// Where `cellcc assist echo` runs.
     #[serde(deserialize_with = "address")]
@@ -185,8 +185,7 @@ pub enum PermissionsError {
 impl Config {
     /// The permissions that the broker needs.
     ///
-    /// # Errors
-    /// No broker, no certificate, no secret, or a name of nobody.
+    /// # Errors No broker, no certificate, no secret, or an unknown name.
     pub fn permissions(&self) -> Result<Permissions, PermissionsError> {
         let nats = self.nats.as_ref().ok_or(PermissionsError::NoBroker)?;
         let service = Credentials::load(&self.credentials, Role::Service)?;

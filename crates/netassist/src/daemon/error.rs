@@ -29,7 +29,7 @@ pub enum DaemonError {
     Http {
         /// Which.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// The audit log.
@@ -37,7 +37,7 @@ pub enum DaemonError {
     Audit {
         /// Which.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// There is no connection tracking.
@@ -49,7 +49,7 @@ pub enum DaemonError {
     /// A source cannot begin.
     #[error("source {which}: {problem}")]
     Source {
-        /// Its kind and what it reads.
+        /// Its kind and input.
         which: String,
         /// What is wrong.
         problem: String,
@@ -57,7 +57,7 @@ pub enum DaemonError {
     /// The users' keys.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The servers that hear through the broker.
+    /// The servers that receive reports through the broker.
     #[error("[nats]: {0}")]
     Servers(#[from] UnknownName),
 }

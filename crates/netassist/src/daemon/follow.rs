@@ -1,4 +1,4 @@
-//! A source, followed: its samples go to the service, and what is no measurement is counted, and named in the log.
+//! A source, followed: its samples go to the service, and unusable parts are counted, and named in the log.
 
 use super::metrics::SourceCounts;
 use super::probes::Probes;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// What follows from what a source tells.
+/// The consequences of a source's messages.
 pub(super) struct Follower {
-    /// The source's kind, and what it reads.
+    /// The source's kind, and its input.
     pub(super) name: String,
     pub(super) probes: Probes,
     pub(super) server: Server,
@@ -53,8 +53,8 @@ impl Follower {
         }
     }
 
-    /// Says once that a source tells of somebody who is not in the table: a base station may have other users, too, and a table may
-    /// have a wrong name.
+    /// Logs once that a source reports on a user that is not in the table: a base station may also have other users, and a
+    /// table may have a wrong name.
     fn names_a_stranger(&self, samples: &[Sample]) -> bool {
         let Some(stranger) = self.server.stranger(samples) else { return false };
         (self.log)(&format!(

@@ -15,7 +15,7 @@ use tokio_rustls::TlsAcceptor;
 /// As many connections as clients of the service.
 const BOUNDS: Bounds = Bounds::of(256);
 
-/// Who asks.
+/// The client.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
     /// The name in its certificate, which our authority has signed; `None` for a browser.

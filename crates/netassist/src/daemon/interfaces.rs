@@ -1,4 +1,5 @@
-//! What programs ask the daemon for over HTTPS, with a certificate: MEC applications, and network elements that write SCONE packets.
+//! The daemon's interfaces over HTTPS for programs with a certificate: MEC applications, and network elements that write SCONE
+//! packets.
 
 use super::https::Peer;
 use super::mec::{L2Meas, Plmn};
@@ -83,7 +84,7 @@ pub(super) struct UserCeiling {
     addresses: Vec<IpAddr>,
     /// The signal of draft-ietf-scone-protocol, 0 to 127; 127: unknown.
     signal: u8,
-    /// What it says; `None`: unknown.
+    /// Its rate; `None`: unknown.
     kbit_per_s: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
 //! Layer-2 measurements of ETSI GS MEC 012, as they are written: `GET {root}/rni/v2/queries/layer2_meas`.
 //!
-//! Source: the OpenAPI description of version 2.2.1, types `L2Meas` and `L2MeasCellUEInfo`. The units are those of 3GPP TS 36.314: kbit/s
-//! and milliseconds. All users count as users without a guaranteed rate.
+//! Source: the OpenAPI description of version 2.2.1, types `L2Meas` and `L2MeasCellUEInfo`. The units are those of 3GPP TS
+//! 36.314: kbit/s and milliseconds. All users count as users without a guaranteed rate.
 
 use crate::service::Measurement;
 use crate::source::mec::TimeStamp;
@@ -36,7 +36,7 @@ struct CellUeInfo<'a> {
     wait: Option<u64>,
 }
 
-/// Who a user is.
+/// The identifier of a user.
 #[derive(Debug, Serialize)]
 struct AssociateId {
     /// 1: an IPv4 address, 2: an IPv6 address.
@@ -64,7 +64,7 @@ pub struct Plmn {
 }
 
 impl<'a> L2Meas<'a> {
-    /// What was measured in this network, `now` since 1970.
+    /// The measurements in this network, `now` since 1970.
     pub(super) fn new(now: Time, measurements: &[Measurement], plmn: &'a Plmn) -> Self {
         let (seconds, nano_seconds) =
             (now.as_nanos() / 1_000_000_000, (now.as_nanos() % 1_000_000_000) as u32);

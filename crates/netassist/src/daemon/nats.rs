@@ -1,4 +1,4 @@
-//! A NATS broker in the configuration, and what follows from it.
+//! A NATS broker in the configuration, and its consequences.
 
 use crate::transport::{KnownServer, PublisherSettings, UnknownName};
 use crate::write_once::write_secret_once;
@@ -27,13 +27,13 @@ pub struct NatsConfig {
     /// Names of this site's cells.
     #[serde(default)]
     pub cells: Vec<CellName>,
-    /// Servers that hear through the broker.
+    /// Servers that receive reports through the broker.
     #[serde(default)]
     pub servers: Vec<KnownServer>,
     /// Operators that watch through the broker.
     #[serde(default)]
     pub operators: Vec<String>,
-    /// Brokers that are leaves of another one and pass on what this site's service publishes.
+    /// Brokers that are leaves of another one and pass on this site's records.
     #[serde(default)]
     pub leaf_brokers: Vec<String>,
 }
@@ -46,7 +46,7 @@ pub enum SecretError {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: String,
     },
     /// It is something else.

@@ -1,7 +1,7 @@
 //! The page of the live cell, for a browser: all users, who is informed about them, and how they fare.
 //!
-//! The page itself is the same for everybody and tells nothing. What it shows comes as events, for which a request needs an
-//! operator's certificate or an operator's [pass](cellcc_netassist_client::statement::PASS).
+//! The page itself is public and contains no data. Its data come as events, for which a request needs an operator's certificate
+//! or an operator's [pass](cellcc_netassist_client::statement::PASS).
 
 use super::https::Peer;
 use crate::audit::Event as AuditEvent;
@@ -35,7 +35,7 @@ const HTML: &str = include_str!("../../assets/page.html");
 const CSS: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 
-/// Nothing from elsewhere, and nobody's frame.
+/// Nothing from elsewhere, and in no frame.
 const HEADERS: [(header::HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -53,7 +53,7 @@ struct Page {
     places: Arc<Semaphore>,
 }
 
-/// What an event says.
+/// The content of an event.
 #[derive(Serialize)]
 struct PageState<'a> {
     service: &'a str,
@@ -120,7 +120,7 @@ fn overviews(
 }
 
 impl Page {
-    /// Who asks, and until when since 1970 he may; `None`: an operator with a certificate.
+    /// The operator of a request, and the end of the right since 1970; `None`: an operator with a certificate.
     fn operator(&self, peer: &Peer, headers: &HeaderMap) -> Option<(PeerName, Option<Time>)> {
         if let Some(name) = peer.name.as_ref().filter(|name| name.role() == Role::Operator) {
             return Some((name.clone(), None));
@@ -155,7 +155,7 @@ mod tests {
         let (desk, server) = (edge.credentials(Role::Operator, "desk"), edge.credentials(Role::Server, "a"));
         let answer = edge.get("/events", &desk, "edge.example", "").await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("text/event-stream"), "{answer}");
-        // Any certificate will do for TLS: what counts is the pass.
+        // Any certificate will do for TLS: the pass counts.
         let passed = edge.get("/events", &server, SERVICE_DNS_NAME, &bearer(&desk, "edge.example")).await;
         assert!(passed.starts_with("HTTP/1.1 200"), "{passed}");
         for _ in 0..2 {
@@ -208,7 +208,7 @@ mod tests {
         for more in [
             String::new(),
             "Authorization: Bearer x\r\n".into(),
-            // Of a role that may not, for another service, of another authority.
+            // Of a role without the right, for another service, of another authority.
             bearer(&server, "edge"),
             bearer(&edge.credentials(Role::Operator, "desk"), "edge-2"),
             bearer(&credentials(&elsewhere, Role::Operator, "desk"), "edge"),

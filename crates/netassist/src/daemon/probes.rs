@@ -38,7 +38,7 @@ impl Probes {
         self.0.values()
     }
 
-    /// Puts what is measured into the samples of these cells; `None` where nothing comes back.
+    /// Puts the measurements into the samples of these cells; `None` where nothing comes back.
     pub(super) fn fill(&self, samples: &mut [Sample]) {
         for sample in samples {
             if let Knowledge::Counted(counted) = &mut sample.measured

@@ -52,8 +52,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Opens everything that the configuration names. `host_counters`: what counts on an interface, where something can. `log`
-    /// takes lines. Needs a tokio runtime.
+    /// Opens everything that the configuration names. `host_counters`: the opener of an interface's counters, if there is one.
+    /// `log` takes lines. Needs a tokio runtime.
     ///
     /// # Errors
     /// Something cannot be opened.
@@ -214,7 +214,7 @@ impl Daemon {
     }
 }
 
-/// The sources of a configuration, each with its kind and what it reads.
+/// The sources of a configuration, each with its kind and input.
 async fn open_sources(
     config: &Config,
     identities: &Identities,
@@ -234,7 +234,7 @@ async fn open_sources(
 }
 
 fn tell_systemd(state: &[NotifyState<'_>]) {
-    // Without systemd there is nobody to tell.
+    // Without systemd there is no notification.
     let _ = sd_notify::notify(state);
 }
 
@@ -248,7 +248,7 @@ async fn feed_watchdog() {
 
 // Asks a mobile core for its users' sessions, again and again.
 
-/// What a core reported holds for so long while it does not answer: an address may be another user's after that. Ours.
+/// A core's report is valid for this long while it does not answer: an address may be another user's after that. Ours.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(10);
 
 /// Until it is dropped.

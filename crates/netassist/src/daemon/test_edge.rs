@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
 
-/// A service of some name with Alice (10.45.0.2) and Bob (10.45.0.3), who have flows with everybody, and its authority.
+/// A service of some name with Alice (10.45.0.2) and Bob (10.45.0.3), who have flows with all servers, and its authority.
 pub(super) struct Edge {
     pub(super) authority: Authority,
     pub(super) server: Server,
@@ -36,7 +36,7 @@ impl Edge {
         Self::with(name, ServiceClock::start()).await
     }
 
-    /// The same on a machine with this clock.
+    /// The edge on a machine with this clock.
     pub(super) async fn with(name: &str, clock: ServiceClock) -> Self {
         let authority = Authority::new().unwrap();
         let credentials = credentials(&authority, Role::Service, name);

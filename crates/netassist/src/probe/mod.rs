@@ -1,7 +1,7 @@
 //! The first part of the minimum RTT, measured: high-priority UDP echoes between NetAssist and the base station's host (NATCP
 //! paper, section 2.2.1).
 //!
-//! An echo is 24 bytes: 8 that say what it is, and 16 at random, by which an answer shows that its sender has seen the request.
+//! An echo is 24 bytes: 8 for its kind, and 16 at random, which prove that an answer's sender has seen the request.
 //! The answer is as long as the request, and nothing answers an answer: an echo host amplifies nothing, and two of them do not
 //! keep each other busy.
 
@@ -26,7 +26,7 @@ const WINDOW: Span = Span::from_secs(10);
 /// An echo that takes longer is lost. Paths within a country take a hundredth of it.
 const ECHO_TIMEOUT: Span = Span::from_secs(2);
 
-/// What an answer has to know.
+/// The random bytes that an answer must repeat.
 type Nonce = [u8; 16];
 
 fn request(nonce: &Nonce) -> [u8; ECHO_BYTES] {
@@ -55,7 +55,7 @@ async fn marked_socket(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// What became of the echoes to one host. Pure.
+/// The echoes to one host. Pure.
 #[derive(Debug, Default)]
 struct Echoes {
     /// Those that are on their way, and when they left.
@@ -97,7 +97,7 @@ impl Echoes {
         self.minima.iter().find(|(at, _)| now.since(*at) <= WINDOW).map(|(_, rtt)| *rtt)
     }
 
-    /// Forgets what is older than the window.
+    /// Forgets echoes older than the window.
     fn forget(&mut self, now: Time) {
         while self.minima.front().is_some_and(|(at, _)| now.since(*at) > WINDOW) {
             self.minima.pop_front();
@@ -107,7 +107,7 @@ impl Echoes {
 
 // The base station's host: answers echoes.
 
-/// What answers echoes.
+/// The host that answers echoes.
 #[derive(Debug)]
 pub struct EchoHost {
     socket: UdpSocket,
@@ -130,12 +130,12 @@ impl EchoHost {
         self.socket.local_addr()
     }
 
-    /// Answers until it is dropped. What is no request is ignored.
+    /// Answers until it is dropped. Other datagrams are ignored.
     pub async fn run(self) {
         // One byte more shows what is too long.
         let mut buffer = [0; ECHO_BYTES + 1];
         loop {
-            // An error is of a packet before: its receiver is gone.
+            // An error belongs to a packet before: its receiver is gone.
             let Ok((length, from)) = self.socket.recv_from(&mut buffer).await else { continue };
             if let Some(nonce) = nonce_of(REQUEST, &buffer[..length]) {
                 let _ = self.socket.send_to(&echo(ANSWER, &nonce), from).await;

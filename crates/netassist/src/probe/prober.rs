@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// What a prober has counted.
+/// The counts of a prober.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProbeCounts {
     /// Echoes that left.
@@ -55,7 +55,7 @@ impl Prober {
         self.echoes().minimum(self.clock.now())
     }
 
-    /// What has been counted.
+    /// The counts so far.
     pub fn counts(&self) -> ProbeCounts {
         let echoes = self.echoes();
         let Echoes { sent, answered, lost, forged, .. } = *echoes;
@@ -71,7 +71,7 @@ impl Prober {
         loop {
             tokio::select! {
                 received = self.socket.recv(&mut buffer) => {
-                    // An error tells that nobody is there: the echo is lost.
+                    // An error means that there is no receiver: the echo is lost.
                     if let Ok(length) = received {
                         self.echoes().receive(self.clock.now(), &buffer[..length]);
                     }
@@ -92,7 +92,7 @@ impl Prober {
             echoes.forget(now);
             echoes.send(now, nonce)
         };
-        // What the system does not send is lost.
+        // A packet that the system does not send is lost.
         let _ = self.socket.send(&bytes).await;
     }
 

@@ -1,4 +1,4 @@
-//! What others than servers with QUIC or NATS ask about users: MEC applications, and network elements.
+//! Requests about users from clients other than servers with QUIC or NATS: MEC applications, and network elements.
 
 use super::Service;
 use crate::identity::UserIndex;
@@ -7,16 +7,16 @@ use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::{Rate, Span};
 use std::net::IpAddr;
 
-/// What is measured of a user now.
+/// The present measurement of a user.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Measurement {
-    /// The address that was asked for, or the user's first one.
+    /// The requested address, or the user's first one.
     pub(crate) address: IpAddr,
     /// The cell that the user is in, as its source calls it.
     pub(crate) cell: u32,
-    /// What was served in the last period, where the source tells it.
+    /// The service of the last period, if the source reports it.
     pub(crate) downlink: Option<Rate>,
-    /// The same from the user.
+    /// The rate from the user.
     pub(crate) uplink: Option<Rate>,
     /// How long packets to the user wait; `None` while its bandwidth is zero.
     pub(crate) wait: Option<Span>,
@@ -32,8 +32,8 @@ pub(crate) struct Ceiling {
 }
 
 impl Service {
-    /// Measurements of the users about whom this client hears, or, for an operator, of all. `wanted`: only users with one of these
-    /// addresses; empty: all.
+    /// Measurements of the users that this client receives reports on, or, for an operator, of all. `wanted`: only users with
+    /// one of these addresses; empty: all.
     pub(crate) fn measurements(&self, asker: &PeerName, wanted: &[IpAddr]) -> Vec<Measurement> {
         let may = |index: &UserIndex| asker.role() == Role::Operator || self.is_informed(asker, *index);
         let users = self.identities.all().filter(may);

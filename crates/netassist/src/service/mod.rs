@@ -32,10 +32,10 @@ const REVIEW_INTERVAL: Span = Span::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientId(u64);
 
-/// What a user has signed, after its signature was found right.
+/// A user's signed consent, after its signature was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
-    /// Who signed.
+    /// The user that signed.
     pub user: PeerName,
     /// Which server may be informed.
     pub server: PeerName,
@@ -54,7 +54,7 @@ pub enum Presented {
     Forged,
 }
 
-/// What a request comes to.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// Tell the client this.
@@ -74,7 +74,7 @@ pub struct Publication {
     pub to: Vec<ClientId>,
 }
 
-/// What the clock brought about.
+/// The work that is due by the clock.
 #[derive(Debug, Default)]
 pub struct Due {
     /// Records that say that a source is late.
@@ -83,14 +83,14 @@ pub struct Due {
     pub answers: Vec<(ClientId, Answer)>,
 }
 
-/// How many of what there were.
+/// Counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Samples that became records.
     pub samples: u64,
-    /// Samples of which nothing can be reported yet.
+    /// Samples too early for a report.
     pub samples_too_early: u64,
-    /// Samples about nobody in the table.
+    /// Samples of users that are not in the table.
     pub samples_unknown_user: u64,
     /// Requests that were granted.
     pub granted: u64,
@@ -121,7 +121,7 @@ struct Written {
 
 #[derive(Debug, Clone, Copy)]
 struct Subscription {
-    /// The address by which the client knows the user.
+    /// The user's address for the client.
     user: IpAddr,
     flows: u16,
     ground: Ground,
@@ -137,14 +137,14 @@ pub struct Service {
     live_flows: LiveFlows,
     clients: BTreeMap<ClientId, Client>,
     next_client: u64,
-    /// Who is informed about each user.
+    /// The subscribers to each user.
     subscriptions: Vec<BTreeMap<ClientId, Subscription>>,
-    /// Who is looked at next, and when.
+    /// The next users to check, and the times.
     turns: Turns,
     next_review: Time,
     /// By name: as many as have certificates.
     written: HashMap<PeerName, Written>,
-    /// Who did what since it was taken last.
+    /// The audit events since they were taken last.
     audit: Vec<(PeerName, IpAddr, Event)>,
     counts: Counts,
 }
@@ -207,7 +207,7 @@ impl Service {
         self.identities.join(sessions);
     }
 
-    /// What connection tracking shows.
+    /// The state of connection tracking.
     pub fn see_flows(&mut self, now: Time, pairs: impl IntoIterator<Item = (IpAddr, IpAddr)>) {
         self.live_flows.see(now, pairs);
     }
@@ -259,7 +259,7 @@ impl Service {
         self.turns.next_wake().min(self.next_review)
     }
 
-    /// Does what is due: users whose source is late, subscriptions whose ground is gone. `unix`: since 1970, for consents.
+    /// Does due work: users whose source is late, subscriptions whose ground is gone. `unix`: since 1970, for consents.
     pub fn poll(&mut self, now: Time, unix: Time) -> Due {
         let mut due = Due::default();
         while let Some(index) = self.turns.due(now) {
@@ -277,18 +277,18 @@ impl Service {
         due
     }
 
-    /// What has happened since the last call, as of `unix`, since 1970.
+    /// The events since the last call, as of `unix`, since 1970.
     pub fn take_audit(&mut self, unix: Time) -> impl Iterator<Item = AuditEntry> {
         let entries = std::mem::take(&mut self.audit).into_iter();
         entries.map(move |(client, address, event)| AuditEntry::new(unix, client, address, event))
     }
 
-    /// Whether this name may begin one more thing that the audit log has to have, and has done so then.
+    /// True if this name may begin one more thing that the audit log must contain, which then counts as done.
     pub(crate) fn may_begin(&mut self, now: Time, name: &PeerName) -> bool {
         self.written(now, name).beginnings.allows(now)
     }
 
-    /// What has been counted.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -1,4 +1,4 @@
-//! What an operator sees of all users at once.
+//! An operator's view of all users at once.
 
 use super::{Service, Subscription};
 use crate::audit::Ground;
@@ -31,11 +31,11 @@ pub struct Overview {
 pub struct Group {
     /// How many.
     pub users: usize,
-    /// What was served to them in the last period of each; `None` where no source tells.
+    /// Their service in the last period of each; `None` where no source tells.
     pub served_mbit_per_s: Option<f64>,
-    /// What waits for all of them at their base stations.
+    /// Their queues at their base stations.
     pub queue_bytes: u64,
-    /// How long a byte that arrives now waits, in the mean over them; `None` where nobody has a rate.
+    /// The wait of a byte that arrives now, on average over them; `None` if no user has a rate.
     pub queueing_ms: Option<f64>,
 }
 
@@ -46,13 +46,13 @@ pub struct UserOverview {
     pub user: String,
     /// The cell, as the source calls it.
     pub cell: u32,
-    /// What servers are informed of the bandwidth's origin: `backlogged`, `partial`, `idle`; or `stale`: the source is late.
+    /// The bandwidth's origin in the servers' reports: `backlogged`, `partial`, `idle`; or `stale`: the source is late.
     pub class: &'static str,
-    /// What was served in the last period; `None` where the source does not tell.
+    /// The service in the last period; `None` where the source does not tell.
     pub served_mbit_per_s: Option<f64>,
     /// The bandwidth that is reported to servers.
     pub reported_mbit_per_s: f64,
-    /// What waits at the base station.
+    /// The queue at the base station.
     pub queue_bytes: u64,
     /// How long a byte that arrives now waits; `None` where the bandwidth is zero and something waits.
     pub queueing_ms: Option<f64>,
@@ -98,7 +98,7 @@ impl Service {
         }
     }
 
-    /// Whether this server is informed about this user.
+    /// True if this server receives reports on this user.
     pub(super) fn is_informed(&self, server: &PeerName, index: UserIndex) -> bool {
         self.servers_of(index).any(|(name, _)| name == server)
     }

@@ -1,4 +1,4 @@
-//! Registrations: who asks for whom, on what ground, and how it is answered.
+//! Registrations: the client, the user, the ground, and the answer.
 
 use super::{ClientId, Presented, Reply, Service, Subscription};
 use crate::audit::{EndReason, Event, Ground, Refused};
@@ -32,7 +32,7 @@ impl Service {
         }
         if known.is_none_or(|known| known.ground != ground) {
             let name = self.clients[&id].name.clone();
-            // Nobody hears of a user without a line that says so.
+            // No report on a user without a line in the log.
             if !self.may_begin(now, &name) {
                 return self.refuse(now, id, Some(user), Refused::TooOften);
             }

@@ -50,7 +50,7 @@ fn ask(service: &mut Service, now: Time, id: ClientId, user: &str, consent: &Pre
     }
 }
 
-/// What the clock brings about where both clocks say the same.
+/// The due work if both clocks agree.
 fn poll(service: &mut Service, now: Time) -> Due {
     service.poll(now, now)
 }

@@ -1,4 +1,4 @@
-//! All kinds of sources, by what the configuration calls them.
+//! All kinds of sources, by their names in the configuration.
 
 use super::Source;
 use super::flexric::FlexRic;
@@ -10,8 +10,8 @@ use super::timetables::{FeedbackSource, Trace};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Makes [`SourceConfig`] of one list. A macro, since serde reads the tag from variants: by hand a kind would stand in the enum and in
-/// each of three matches.
+/// Makes [`SourceConfig`] of one list. A macro, since serde reads the tag from variants: by hand a kind would stand in the enum
+/// and in each of three matches.
 macro_rules! kinds {
     ($($name:literal: $Kind:ident,)*) => {
         /// A table `[[source]]` of the configuration.
@@ -23,7 +23,7 @@ macro_rules! kinds {
         }
 
         impl SourceConfig {
-            /// Its kind and what it reads, for messages.
+            /// Its kind and input, for messages.
             pub(crate) fn which(&self) -> String {
                 match self {
                     $(Self::$Kind(kind) => format!("{} {}", $name, kind.reads()),)*

@@ -1,5 +1,5 @@
-//! This host's own counters, for those without access to the radio network: what passes an interface towards each user, and the
-//! round-trip times of users' TCP. Who counts is not known here: [`HostCounters`].
+//! This host's own counters, for operators without access to the radio network: traffic of an interface towards each user, and
+//! the round-trip times of users' TCP. The counter itself is a trait here: [`HostCounters`].
 
 use super::kind::{HostCounters, OpenHostCounters, Services, SourceKind};
 use super::{NextEvent, Source, SourceEvent};
@@ -19,7 +19,7 @@ const PERIOD: Span = Span::from_millis(50);
 /// Wait before an interface that is gone is looked for again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// What this host counts on an interface that leads to the users.
+/// This host's counts on an interface that leads to the users.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostInterface {

@@ -1,4 +1,4 @@
-//! What a kind of source is.
+//! The definition of a kind of source.
 
 use super::Source;
 use crate::clock::ServiceClock;
@@ -8,9 +8,9 @@ use cellcc_link::TraceCache;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// A kind of source, with what its table in the configuration has.
+/// A kind of source, with its table in the configuration.
 pub(crate) trait SourceKind {
-    /// What it reads, for messages.
+    /// Its input, for messages.
     fn reads(&self) -> String;
 
     /// The file that its table names, where it names one: relative to the configuration.
@@ -22,23 +22,22 @@ pub(crate) trait SourceKind {
     async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String>;
 }
 
-/// What counts on an interface.
+/// The counters of an interface.
 pub trait HostCounters: Send {
-    /// What is counted of a user, by its place in the list.
+    /// The counts of a user, by its place in the list.
     ///
-    /// # Errors
-    /// The interface is gone, or what counts on it is.
+    /// # Errors The interface is gone, or its counters are.
     fn read(&self, user: usize) -> Result<PassiveCounters, String>;
 }
 
 /// Begins to count on an interface, for users with these addresses.
 pub type OpenHostCounters = fn(&str, &[Vec<IpAddr>]) -> Result<Box<dyn HostCounters>, String>;
 
-/// What sources are opened with.
+/// The resources for opening sources.
 pub(crate) struct Services<'a> {
     pub(crate) identities: &'a Identities,
     pub(crate) clock: ServiceClock,
-    /// What counts on an interface, where something can.
+    /// The opener of an interface's counters, if there is one.
     pub(crate) host_counters: Option<OpenHostCounters>,
     /// Traces that were read already.
     pub(crate) traces: TraceCache,

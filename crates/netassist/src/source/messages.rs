@@ -18,7 +18,7 @@ pub struct Messages<I, R> {
 }
 
 impl<I: RawInput, R: MessageReader> Messages<I, R> {
-    /// Reads what comes from `input`.
+    /// Reads the messages of `input`.
     pub fn new(input: I, reader: R, plausible: Plausible) -> Self {
         Self { input, reader, plausible, left_out: LeftOut::default() }
     }
@@ -49,7 +49,7 @@ impl<I: RawInput, R: MessageReader> Source for Messages<I, R> {
                     Ok(mut reading) => {
                         self.plausible.sift(&mut reading);
                         let Reading { samples, left_out } = reading;
-                        // A message of which nothing is left is not one of an empty cell.
+                        // A message without usable entries is not one of an empty cell.
                         if samples.is_empty() && left_out.count > 0 {
                             return Some(SourceEvent::LeftOut(left_out));
                         }

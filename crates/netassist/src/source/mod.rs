@@ -1,8 +1,8 @@
 //! Where measurements come from. A source is a small adapter: it ends in [`Sample`]s, whatever it began with.
 //!
-//! To add one: implement [`Source`], or, where what arrives are messages, implement [`RawInput`] for how they arrive and
-//! [`MessageReader`], which is pure, for what they say. Then messages can be recorded and replayed without a line of yours.
-//! Its table in the configuration is a `SourceKind`, which opens it. Name that in the list of `config.rs`.
+//! To add one: implement [`Source`], or, for a source of messages, implement [`RawInput`] for their arrival and
+//! [`MessageReader`], which is pure, for their content. Then messages can be recorded and replayed without a line of yours. Its
+//! table in the configuration is a `SourceKind`, which opens it. Name that in the list of `config.rs`.
 
 mod config;
 pub mod flexric;
@@ -37,12 +37,12 @@ pub use websocket::WebSocketInput;
 /// The future that [`Source::next`] returns.
 pub type NextEvent<'a> = Pin<Box<dyn Future<Output = Option<SourceEvent>> + Send + 'a>>;
 
-/// What comes from a source.
+/// An event of a source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SourceEvent {
     /// The measurements of a message, or of a look; none of an empty cell.
     Samples(Vec<Sample>),
-    /// Entries of what came before it that were no measurements; for the log, and counted.
+    /// Entries of the message before that were no measurements; for the log, and counted.
     LeftOut(LeftOut),
     /// Something else that is no measurement; for the log, and counted.
     Problem(String),
@@ -50,7 +50,7 @@ pub enum SourceEvent {
 
 /// A source of measurements.
 pub trait Source: Send {
-    /// What comes next. `None` after the last: a source that can come back waits and tries again by itself.
+    /// The next event. `None` after the last: a source that can come back waits and tries again by itself.
     ///
     /// Cancel-safe: nothing is lost if the future is dropped before it is ready.
     fn next(&mut self) -> NextEvent<'_>;
@@ -61,14 +61,14 @@ pub trait Source: Send {
 pub struct RawMessage {
     /// When, on the service's clock.
     pub at: Time,
-    /// What.
+    /// The message.
     pub bytes: Vec<u8>,
 }
 
 /// What is wrong with an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputProblem {
-    /// Messages are missing: what comes next does not continue what was before.
+    /// Messages are missing: the next one does not continue the one before.
     Missing(String),
     /// Something else; no message is missing.
     Other(String),
@@ -90,7 +90,7 @@ impl RawInput for Box<dyn RawInput> {
     }
 }
 
-/// What is in a message.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
     /// Its measurements.
@@ -99,14 +99,14 @@ pub struct Reading {
     pub left_out: LeftOut,
 }
 
-/// What is in a source's messages. Pure.
+/// The reader of a source's messages. Pure.
 pub trait MessageReader: Send {
-    /// What is in a message that arrived at `now`.
+    /// The content of a message that arrived at `now`.
     ///
     /// # Errors
     /// It is no message of this source: what is wrong with it.
     fn read(&mut self, now: Time, bytes: &[u8]) -> Result<Reading, String>;
 
-    /// Begins anew: messages are missing.
+    /// Restarts: messages are missing.
     fn forget(&mut self);
 }

@@ -1,8 +1,8 @@
 //! Which rates of a source are believed: one rule for all that send messages.
 //!
-//! 1. No rate above what a cell carries.
-//! 2. A rate ten times that of the user's period before, and more than a hundredth of what a cell carries, only when the next period
-//!    has such a rate, too: a single wild number goes to nobody, and a user that really begins so fast loses one period.
+//! 1. No rate above the cell's.
+//! 2. A rate ten times that of the user's period before, and more than a hundredth of the cell's, only if the next period also
+//!    has such a rate: a single wild number is dropped, and a user that really begins so fast loses one period.
 
 use super::Reading;
 use crate::entries::MAX_USERS;
@@ -12,19 +12,19 @@ use cellcc_assist::Knowledge;
 use cellcc_units::Rate;
 use std::collections::HashMap;
 
-/// What the widest carrier of NR carries to all of its users (3GPP TS 38.306, section 4.1.2: some 10 Gbit/s).
+/// The rate of the widest carrier of NR for all of its users (3GPP TS 38.306, section 4.1.2: some 10 Gbit/s).
 pub const FASTEST_CELL: Rate = Rate::from_bytes_per_sec(10_000_000_000 / 8);
 /// A jump by more than this factor has to be confirmed. Ours: a user's rate changes by less while it lasts.
 const JUMP: u64 = 10;
-/// Below this share of what the cell carries, no jump has to be. Ours.
+/// Below this share of the cell's rate, jumps are not checked. Ours.
 const SMALL_SHARE: f64 = 0.01;
 
-/// The rate of a cell of which nothing is said.
+/// The default rate of a cell.
 pub(crate) fn fastest_cell() -> Rate {
     FASTEST_CELL
 }
 
-/// What is believed of a source. Pure.
+/// The limits of a source's values. Pure.
 #[derive(Debug)]
 pub struct Plausible {
     cell_rate: Rate,
@@ -43,7 +43,7 @@ impl Plausible {
         Self { cell_rate, before: HashMap::new() }
     }
 
-    /// Leaves out what is not believed.
+    /// Leaves out implausible values.
     pub fn sift(&mut self, reading: &mut Reading) {
         let Reading { samples, left_out } = reading;
         samples.retain(|sample| match self.doubt(sample) {

@@ -39,7 +39,7 @@ pub enum RecordingError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// A line is not of a recording.
@@ -62,12 +62,12 @@ pub struct Recorder<I> {
     file: Option<File>,
     first_at: Option<Time>,
     paused_until: Option<Time>,
-    /// Why nothing is written, where nobody has heard of it yet.
+    /// The reason why nothing is written, if it has not been reported yet.
     unsaid: Option<String>,
 }
 
 impl<I: RawInput> Recorder<I> {
-    /// Appends what `input` gives to this file, and creates it if it is missing.
+    /// Appends the messages of `input` to this file, and creates it if it is missing.
     pub fn new(input: I, path: &Path) -> Self {
         Self { input, path: path.into(), file: None, first_at: None, paused_until: None, unsaid: None }
     }
@@ -79,7 +79,7 @@ impl<I: RawInput> Recorder<I> {
         match self.write(message) {
             Ok(()) => self.paused_until = None,
             Err(error) => {
-                // The same pause, however often it is tried in vain, is one problem.
+                // One pause, however often it is tried in vain, is one problem.
                 if self.paused_until.is_none() {
                     let path = self.path.display();
                     let pause = PAUSE.as_secs_f64();
@@ -93,7 +93,7 @@ impl<I: RawInput> Recorder<I> {
         }
     }
 
-    /// Writes a line, or nothing: what was written of it is taken back.
+    /// Writes a line, or nothing: a partial line is removed.
     fn write(&mut self, message: &RawMessage) -> io::Result<()> {
         let first_at = *self.first_at.get_or_insert(message.at);
         let at_us = message.at.since(first_at).as_nanos() / 1000;

@@ -119,7 +119,7 @@ impl SourceKind for FeedbackSource {
 
 // A link's trace, which begins when the daemon does.
 
-/// A link's trace, as what is known of one user.
+/// A link's trace, as the knowledge about one user.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
@@ -127,7 +127,7 @@ pub struct Trace {
     pub user: String,
     /// The link, as `cellcc compare --traces` names it.
     pub link: String,
-    /// Whether the past period is reported, or the coming one.
+    /// The reported period: the past one, or the coming one.
     pub knows: ReportSource,
     /// The RTT without the link.
     pub network_rtt: Span,

@@ -1,6 +1,6 @@
-//! What the transports count.
+//! The counts of the transports.
 
-/// How many of what there were, besides those of the core.
+/// Counts besides those of the core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerCounts {
     /// Connections that began.
@@ -11,7 +11,7 @@ pub struct ServerCounts {
     pub handshakes_refused: u64,
     /// Messages that were none, or too long.
     pub malformed: u64,
-    /// Clients that did not read what they were sent.
+    /// Clients that did not read their messages.
     pub slow: u64,
     /// Records handed to connections.
     pub records: u64,
@@ -21,7 +21,7 @@ pub struct ServerCounts {
     pub broker_connections: u64,
     /// Attempts to connect with the broker that failed, and connections with it that were lost.
     pub broker_losses: u64,
-    /// What the broker's permissions refused us.
+    /// Requests refused by the broker's permissions.
     pub broker_refusals: u64,
     /// Times that requests through the broker were dropped, because too many waited.
     pub broker_requests_dropped: u64,

@@ -1,5 +1,5 @@
-//! How records reach servers: from the service over QUIC ([`quic`]), or through a NATS broker ([`nats`]). What is asked,
-//! answered, limited and written down is the same for both ([`shared`]). The other end is `cellcc_netassist_client`.
+//! How records reach servers: from the service over QUIC ([`quic`]), or through a NATS broker ([`nats`]). Requests, answers,
+//! limits and the log are the same for both ([`shared`]). The other end is `cellcc_netassist_client`.
 
 mod counts;
 mod nats;

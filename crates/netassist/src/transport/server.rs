@@ -53,7 +53,7 @@ impl Server {
         self.listener.address()
     }
 
-    /// Accepts connections and does what is due, until it is shut down.
+    /// Accepts connections and does due work, until it is shut down.
     pub async fn run(&self) {
         tokio::select! {
             () = self.listener.run(&self.shared) => {}
@@ -61,7 +61,7 @@ impl Server {
         }
     }
 
-    /// Publishes records through a broker as well, and takes registrations from there, as long as the future is polled.
+    /// Also publishes records through a broker, and takes registrations from there, as long as the future is polled.
     ///
     /// # Errors
     /// An unusable certificate. A broker that is not there is tried again and again.
@@ -78,24 +78,24 @@ impl Server {
         self.listener.shut_down().await;
     }
 
-    /// Publishes what follows from a source's samples.
+    /// Publishes the reports that follow from a source's samples.
     pub fn samples(&self, samples: &[Sample]) {
         self.shared.samples(samples);
     }
 
-    /// What a source calls the first of these users who is not in the table.
+    /// A source's name of the first of these users that is not in the table.
     pub(crate) fn stranger(&self, samples: &[Sample]) -> Option<SourceName> {
         let state = self.shared.state();
         let identities = state.service.identities();
         samples.iter().map(|sample| &sample.user).find(|user| identities.by_source(user).is_none()).cloned()
     }
 
-    /// A source has sent what could not be used.
+    /// A source has sent unusable data.
     pub(crate) fn source_problem(&self, source: &str) {
         self.shared.state().troubled_source = Some((source.to_owned(), self.shared.clock.now()));
     }
 
-    /// The source that has sent last what could not be used, where that was within this time.
+    /// The source that has sent unusable data last, if that was within this time.
     pub(crate) fn troubled_source(&self, within: Span) -> Option<String> {
         let now = self.shared.clock.now();
         let troubled = self.shared.state().troubled_source.clone();
@@ -112,7 +112,7 @@ impl Server {
         self.shared.state().service.overview(self.shared.clock.now(), most)
     }
 
-    /// Now, and what is measured of the users with one of these addresses, or of all, about whom this client hears.
+    /// Now, and the measurements of the users with one of these addresses, or of all, that this client receives reports on.
     pub(crate) fn measurements(&self, asker: &PeerName, addresses: &[IpAddr]) -> (Time, Vec<Measurement>) {
         let state = self.shared.state();
         (self.shared.clock.now(), state.service.measurements(asker, addresses))
@@ -133,8 +133,8 @@ impl Server {
         self.shared.clock.unix()
     }
 
-    /// Writes into the audit log what came by another way than a client's registrations; where that is more than may be
-    /// written, it must not be done.
+    /// Writes into the audit log an event that came by another way than a client's registrations; if it exceeds the allowance,
+    /// the event must not happen.
     pub(crate) fn note(&self, client: PeerName, address: IpAddr, event: Event) -> Result<(), TooOften> {
         self.shared.note(client, address, event)
     }
@@ -154,7 +154,7 @@ impl Server {
         self.shared.state().service.join(sessions);
     }
 
-    /// What has been counted.
+    /// The counts so far.
     pub fn counts(&self) -> (Counts, ServerCounts) {
         let state = self.shared.state();
         (state.service.counts(), state.counts)
@@ -166,7 +166,7 @@ impl Server {
         (state.service.clients(), state.service.subscriptions(), state.service.known_users())
     }
 
-    /// Whether there is a connection with a broker.
+    /// True if there is a connection with a broker.
     pub fn has_broker(&self) -> bool {
         self.shared.state().broker.as_ref().is_some_and(|broker| broker.is_connected())
     }

@@ -1,4 +1,5 @@
-//! What both transports share at the service's end: the core with its clock, the evidence for registrations, and the audit log.
+//! The common part of both transports at the service's end: the core with its clock, the evidence for registrations, and the
+//! audit log.
 
 use super::counts::ServerCounts;
 use super::nats::Outbox;
@@ -20,12 +21,12 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc;
 
-/// How often connection tracking is looked at without being asked for.
+/// Interval of regular looks at connection tracking.
 const FLOWS_INTERVAL: Span = Span::from_secs(5);
 /// And how often at most when clients ask.
 const MIN_FLOWS_INTERVAL: Span = Span::from_millis(200);
 
-/// Somebody has begun more in turn than the audit log takes.
+/// A client has begun more in turn than the audit log takes.
 #[derive(Debug)]
 pub(crate) struct TooOften;
 
@@ -48,7 +49,7 @@ pub(super) struct State {
     pub(super) connections: HashMap<ClientId, Connected>,
     pub(super) broker: Option<Outbox>,
     pub(super) counts: ServerCounts,
-    /// The source that has sent last what could not be used, and when.
+    /// The source that has sent unusable data last, and the time.
     pub(super) troubled_source: Option<(String, Time)>,
     flows_looked_at: Time,
     /// When a source last sent something that can be used, if only that its cell is empty; at first, when the service began.
@@ -99,7 +100,7 @@ impl Shared {
         self.pass_on_audit(&mut state);
     }
 
-    /// Publishes what follows from a source's samples, of which a message of an empty cell has none.
+    /// Publishes the reports that follow from a source's samples; a message of an empty cell has none.
     pub(super) fn samples(&self, samples: &[Sample]) {
         let mut state = self.state();
         let publications: Vec<_> = samples.iter().filter_map(|sample| state.service.sample(sample)).collect();
@@ -110,7 +111,7 @@ impl Shared {
         state.publish(&publications);
     }
 
-    /// Does what is due, again and again.
+    /// Does due work repeatedly.
     pub(super) async fn tick(&self) {
         let mut next_flows = self.clock.now();
         loop {
@@ -131,7 +132,7 @@ impl Shared {
         }
     }
 
-    /// Answers a client's request: with what it is granted or refused, whatever transport it came by.
+    /// Answers a client's request with grants and refusals, for every transport.
     pub(super) fn reply(&self, id: ClientId, asked: &Request) -> Reply {
         let now = self.clock.now();
         let presented = match asked {
@@ -161,13 +162,13 @@ impl Shared {
         (statement.named == self.name).then_some((statement.signer, statement.until))
     }
 
-    /// What was signed for this purpose, and holds by the machine's clock.
+    /// A statement signed for this purpose, and valid by the machine's clock.
     fn verify(&self, purpose: &Purpose, text: &str) -> Result<Statement, StatementError> {
         self.verifier.verify(self.clock.unix(), purpose, text)
     }
 
-    /// Writes into the audit log what no connection of the core's has done; where that is more than may be written, it must not
-    /// be done.
+    /// Writes into the audit log an event that no connection of the core's has caused; if it exceeds the allowance, the event
+    /// must not happen.
     pub(super) fn note(&self, client: PeerName, address: IpAddr, event: Event) -> Result<(), TooOften> {
         if !self.state().service.may_begin(self.clock.now(), &client) {
             return Err(TooOften);
@@ -188,14 +189,14 @@ impl Shared {
 
     fn pass_on_audit(&self, state: &mut State) {
         for entry in state.service.take_audit(self.clock.unix()) {
-            // Where nobody takes it any more, the service ends.
+            // Without a receiver the service ends.
             let _ = self.audit.send(entry);
         }
     }
 }
 
 impl State {
-    /// Tells a client what it has not asked for. Behind a broker it hears of it when it asks again.
+    /// Sends a client an answer that it has not requested. Behind a broker it learns of it with its next request.
     fn tell(&mut self, id: ClientId, answer: Answer) {
         let Some(connected) = self.connections.get(&id) else { return };
         self.counts.slow += u64::from(connected.tell(answer).is_err());

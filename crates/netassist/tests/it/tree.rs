@@ -1,4 +1,4 @@
-//! The simulated tree of `cellcc-measure netassist-tree`: what is conserved, and what bounds the messages after an outage.
+//! The simulated tree of `cellcc-measure netassist-tree`: its invariants, and the bounds of messages after an outage.
 
 #[path = "../../../measure/src/netassist_tree/needs.rs"]
 mod needs;
@@ -43,7 +43,7 @@ fn the_page_has_what_the_command_prints() {
     }
 }
 
-/// Any change of what clients and services do after an outage shows here.
+/// Any change in the behaviour of clients and services after an outage shows here.
 #[test]
 fn a_small_region_comes_back_as_it_did() {
     let outcome = run(&small(1));

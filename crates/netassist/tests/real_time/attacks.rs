@@ -1,4 +1,4 @@
-//! What the service does not do for those who may not.
+//! The service's refusals for clients without rights.
 
 use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
 use cellcc_netassist::Authority;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 
-/// What makes a client that was refused say so.
+/// Makes a refused client report it.
 async fn is_lost(client: &mut Listening) -> String {
     client
         .hears_that(|heard| match heard {
@@ -37,7 +37,7 @@ async fn is_denied(client: &mut Listening) -> String {
         .await
 }
 
-/// Trusts everybody, as an attacker does.
+/// Trusts every certificate, as an attacker does.
 #[derive(Debug)]
 struct Anyone;
 
@@ -304,7 +304,7 @@ async fn a_client_that_reads_nothing_does_not_hold_up_another() {
     server.client.want(ALICE, 1, None);
     server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
     edge.until("both", |server| server.sizes().1 == 2).await;
-    // A hundred times what fits the slow client's buffers would be 100 x 256 kB; its memory is bounded by them.
+    // A hundred times the slow client's buffers would be 100 x 256 kB; its memory is bounded by them.
     // The other's reader may be late: then newer records take the place of older ones, and it has fewer.
     let (mut made, mut heard) = (0, 0);
     while made < 2000 || heard < 1000 {

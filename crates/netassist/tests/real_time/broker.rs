@@ -33,7 +33,7 @@ impl Drop for Broker {
     }
 }
 
-/// Whether there is a nats-server; a test that cannot run says so.
+/// True if there is a nats-server; a test that cannot run says so.
 pub(crate) fn is_there() -> bool {
     let is_there = program().is_some();
     if !is_there {
@@ -133,7 +133,7 @@ fn run(folder: &Path, port: u16) -> Child {
 pub(crate) type Lines = Arc<Mutex<Vec<String>>>;
 
 impl Edge {
-    /// What the broker of this service is to permit: servers hear of these users.
+    /// The permissions of this service's broker: servers receive reports on these users.
     pub(crate) fn permissions(&self, servers: &[(&str, &[&str])]) -> String {
         self.permissions_with(servers, &[])
     }
@@ -182,7 +182,7 @@ impl Edge {
     }
 }
 
-/// Somebody with a certificate and a program of their own.
+/// A client with a certificate and a program of its own.
 pub(crate) struct Raw {
     pub(crate) client: async_nats::Client,
     said: tokio::sync::mpsc::UnboundedReceiver<String>,
@@ -207,7 +207,7 @@ impl Raw {
         Ok(Self { client: options.connect(broker.to_string()).await?, said })
     }
 
-    /// What the broker says that has this in it.
+    /// The broker's message with this part.
     pub(crate) async fn is_reported(&mut self, part: &str) -> String {
         loop {
             let said =

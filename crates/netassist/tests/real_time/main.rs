@@ -1,5 +1,5 @@
-//! The service over real QUIC, and through a real NATS broker, on loopback: what it does for those who may, and what it does not
-//! do for those who may not.
+//! The service over real QUIC, and through a real NATS broker, on loopback: its service for clients with rights, and its
+//! refusals for others.
 
 #![allow(clippy::disallowed_methods, reason = "sockets and time")]
 

@@ -1,5 +1,5 @@
-//! What peers make this process keep. The peak of a process is that of all that it ever did, so each of these tests runs itself once
-//! more, in a process of its own.
+//! Memory that peers make this process keep. The peak of a process is that of all that it ever did, so each of these tests runs
+//! itself once more, in a process of its own.
 
 use crate::sources::SETTINGS;
 use crate::support::HANG_TIMEOUT;

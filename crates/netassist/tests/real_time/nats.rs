@@ -1,4 +1,4 @@
-//! What a service does through a broker for those who may.
+//! A service through a broker for clients with rights.
 
 use crate::broker::{Broker, example, free_port, is_there};
 use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening};
@@ -24,8 +24,8 @@ fn lost(heard: ListenerEvent) -> Option<String> {
     }
 }
 
-/// A service whose broker lets `video-1` hear of Alice, and a client of this name that does; `None` where no nats-server is
-/// installed.
+/// A service whose broker lets `video-1` receive reports on Alice, and a client of this name that does; `None` where no
+/// nats-server is installed.
 async fn edge_and_server() -> Option<(Edge, Broker, Listening)> {
     if !is_there() {
         return None;
@@ -162,7 +162,7 @@ async fn a_user_who_moves_to_another_site_is_followed_without_a_word_of_the_serv
         .await;
     assert!(moved.handover && moved.first && moved.sequence < last.sequence, "{moved:?}");
     arrivals.accept(moved.measured_until, &moved).expect("the first record of the other site is followed");
-    // What the site that was left says of itself (its source is late) does not end that.
+    // The old site's own records (its source is late) do not end that.
     while one.server.counts().0.stale == 0 {
         other.measure("alice", 25.0);
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -1,4 +1,4 @@
-//! What a broker, configured as the guide says, and a service behind it do not do for those who may not.
+//! Refusals of a broker, configured as the guide says, and of a service behind it.
 
 use crate::broker::{Broker, Raw, folder_of, is_there, tls};
 use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::timeout;
 
-/// A service whose broker lets `video-1` and `video-2` hear of Alice; `None` where no nats-server is installed.
+/// A service whose broker lets `video-1` and `video-2` receive reports on Alice; `None` where no nats-server is installed.
 async fn edge_and_broker() -> Option<(Edge, Broker)> {
     if !is_there() {
         return None;
@@ -39,13 +39,13 @@ async fn is_lost(client: &mut Listening) -> String {
 /// A request for Alice.
 const WISH: &str = r#"{"subscribe":{"user":"10.45.0.2","flows":1}}"#;
 
-/// The client asks for Alice, and has what it asks for.
+/// The client requests Alice, and receives its reports.
 async fn is_granted(client: &mut Listening) {
     client.client.want(ALICE, 1, None);
     client.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
 }
 
-/// A program of somebody's own with the certificate of `video-1`.
+/// A foreign program with the certificate of `video-1`.
 async fn raw_server(edge: &Edge, broker: &Broker) -> Raw {
     let folder = folder_of(&edge.authority, &name(Role::Server, "video-1"));
     Raw::connect(&broker.url(), folder.path(), Some(folder.path())).await.expect("it may connect")
@@ -142,7 +142,7 @@ async fn a_subscription_to_somebody_elses_user_is_refused_by_the_permissions() {
     }
 }
 
-// The service grants what the user has signed; the broker's operator has not agreed.
+// The service grants the user's signed consent; the broker's operator has not agreed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_hears_that_the_broker_refuses_what_the_service_grants() {
     let Some((edge, broker)) = edge_and_broker().await else { return };
@@ -217,7 +217,8 @@ async fn what_is_no_request_is_counted_and_makes_the_service_publish_nothing() {
     }
     edge.until("counted", |server| server.counts().1.malformed == 4).await;
     assert_eq!(edge.server.sizes().0, 0);
-    // A gigabyte, less a byte since the broker reads nine digits, never leaves: the broker has said how much it takes, and disconnects those who do not listen.
+    // A gigabyte, less a byte since the broker reads nine digits, never leaves: the broker has said how much it takes, and
+    // disconnects those who do not listen.
     let mut stream = connected(&edge, &broker);
     stream.write_all(b"PUB na.ask.v1.server.video-1 999999999\r\n").unwrap();
     let mut said = String::new();
@@ -230,7 +231,7 @@ async fn a_hundred_thousand_registrations_are_cut_off_and_another_client_is_serv
     let Some((edge, broker)) = edge_and_broker().await else { return };
     let raw = raw_server(&edge, &broker).await;
     let began = Instant::now();
-    // What the service has no room for is dropped before it is looked at; of the rest, a client has its share. A broker for which a
+    // Messages without room in the service are dropped unread; of the rest, a client has its share. A broker for which a
     // service is too slow lets it go with all that waits.
     let is_cut_off = || {
         let (core, counts) = edge.server.counts();
@@ -301,7 +302,7 @@ async fn a_client_that_reads_nothing_is_disconnected_and_does_not_hold_up_anothe
     slow.write_all(format!("SUB {} 1\r\nPING\r\n", edge.records_about("alice")).as_bytes()).unwrap();
     let mut said = [0; 6];
     slow.read_exact(&mut said).unwrap();
-    // 150 bytes each, so 15 MB: many times what its socket and the broker's 1 MB for it hold.
+    // 150 bytes each, so 15 MB: many times the room of its socket and of the broker's 1 MB for it.
     let (mut made, mut heard) = (0_u64, 0_u64);
     while made < 100_000 {
         for _ in 0..1000 {

@@ -1,4 +1,4 @@
-//! Who stands in a broker's place, without a certificate or with one: what a client takes of it is bounded.
+//! An impostor of a broker, without a certificate or with one: a client's memory for it is bounded.
 
 use crate::broker::folder_of;
 use crate::support::{Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A port of somebody's on loopback.
+/// A foreign port on loopback.
 async fn impostor() -> (TcpListener, BrokerUrl) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -42,7 +42,7 @@ async fn is_lost(client: &mut Listening) -> String {
         .await
 }
 
-/// What the sockets of both ends hold besides what is read.
+/// Bytes in the sockets of both ends besides the read ones.
 const BUFFERED: usize = 16 << 20;
 
 /// 562 MB were taken in five seconds, and the next attempt began.

@@ -72,10 +72,10 @@ async fn the_minimum_is_that_of_the_path_whatever_else_arrives() {
             behind.send(&buffer[..length]).await.unwrap();
             let length = behind.recv(&mut buffer).await.unwrap();
             path.send_to(&buffer[..length], from).await.unwrap();
-            // Again; and what nobody asked for, which would make the path too short.
+            // A repeated answer; and one without a request, which would make the path too short.
             path.send_to(&buffer[..length], from).await.unwrap();
             path.send_to(b"cellcc!1 guessed nonce..", from).await.unwrap();
-            // What came meanwhile has waited in the socket, and not on the path.
+            // Datagrams of the meantime have waited in the socket, and not on the path.
             while path.try_recv_from(&mut buffer).is_ok() {}
         }
     });

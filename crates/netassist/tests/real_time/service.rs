@@ -1,4 +1,4 @@
-//! What the service does for those who may.
+//! The service for clients with rights.
 
 use crate::support::{ALICE, BOB, Edge, ListenerEvent, Listening, name};
 use cellcc_netassist::{Event, Ground};
@@ -159,7 +159,7 @@ impl Way {
                         let _ = back.send_to(&from_client[..length], to).await;
                     }
                     Ok((length, from)) = back.recv_from(&mut from_service) => {
-                        // Of a service that was killed nothing comes any more.
+                        // Nothing comes from a service that was killed.
                         if let Some(client) = client.filter(|_| from == to) {
                             let _ = front.send_to(&from_service[..length], client).await;
                         }
@@ -171,7 +171,7 @@ impl Way {
     }
 }
 
-/// Clients used to wait for the idle time-out, ten seconds, because nobody knew their connection.
+/// Clients used to wait for the idle time-out, ten seconds, because their connection was unknown.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_is_back_soon_after_the_service_was_killed_and_started_again() {
     let first = Edge::start();

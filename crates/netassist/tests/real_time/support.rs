@@ -46,13 +46,13 @@ impl Edge {
         Self::of(Arc::new(Authority::new().unwrap()), "edge")
     }
 
-    /// The same, of this name and of an authority that others have, too.
+    /// An edge of this name and of an authority that others also have.
     pub(crate) fn of(authority: Arc<Authority>, service_name: &str) -> Self {
         let credentials = authority.sign(&name(Role::Service, service_name), in_an_hour()).unwrap();
         Self::with(authority, &credentials)
     }
 
-    /// The same, with these credentials of the authority's.
+    /// An edge with these credentials of the authority's.
     pub(crate) fn with(authority: Arc<Authority>, credentials: &Credentials) -> Self {
         let clock = ServiceClock::start();
         let user = |name: &str, address| User {
@@ -105,7 +105,7 @@ impl Edge {
         self.server.samples(&[sample]);
     }
 
-    /// Waits until what is counted is so.
+    /// Waits until the counts are so.
     pub(crate) async fn until(&self, what: &str, is_so: impl Fn(&Server) -> bool) {
         let waiting = async {
             while !is_so(&self.server) {
@@ -116,7 +116,7 @@ impl Edge {
     }
 }
 
-/// What a client heard.
+/// An event of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ListenerEvent {
     Record(IpAddr, AdviceRecord),
@@ -127,7 +127,7 @@ pub(crate) enum ListenerEvent {
     Unusable,
 }
 
-/// A client, and all that it hears.
+/// A client, and all its events.
 pub(crate) struct Listening {
     pub(crate) client: Client,
     heard: mpsc::UnboundedReceiver<ListenerEvent>,
@@ -150,12 +150,12 @@ impl Listening {
         Self { client, heard }
     }
 
-    /// The next thing that is heard.
+    /// The next event.
     pub(crate) async fn hears(&mut self) -> ListenerEvent {
         timeout(HANG_TIMEOUT, self.heard.recv()).await.expect("nothing was heard").expect("the client lives")
     }
 
-    /// What is heard next of this kind.
+    /// The next event of this kind.
     pub(crate) async fn hears_that<T>(&mut self, is_it: impl Fn(ListenerEvent) -> Option<T>) -> T {
         loop {
             if let Some(found) = is_it(self.hears().await) {
@@ -168,7 +168,7 @@ impl Listening {
         assert_eq!(self.hears().await, ListenerEvent::Connected);
     }
 
-    /// Everything that has been heard until now.
+    /// All events until now.
     pub(crate) fn so_far(&mut self) -> Vec<ListenerEvent> {
         std::iter::from_fn(|| self.heard.try_recv().ok()).collect()
     }

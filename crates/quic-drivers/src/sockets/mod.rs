@@ -1,4 +1,4 @@
-//! The flows of a Scenario over real UDP sockets, each one connection: what `--driver quic` runs through the emulator.
+//! The flows of a Scenario over real UDP sockets, each one connection: the driver `quic` runs this through the emulator.
 //!
 //! | to find | look in |
 //! |---|---|
@@ -42,7 +42,7 @@ impl QuicBackend {
         Self { registry, links: TraceCache::default(), recordings: Recordings::default() }
     }
 
-    /// The same, with the events of all flows recorded.
+    /// Records the events of all flows.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self { recordings, ..self }
     }

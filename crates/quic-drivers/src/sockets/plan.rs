@@ -94,12 +94,12 @@ fn transport() -> TransportConfig {
         .max_concurrent_uni_streams(VarInt::from_u32(STREAMS))
         // Flow control never blocks a stream.
         .stream_receive_window(VarInt::from_u32(STREAM_BYTES))
-        // What was written first is sent first.
+        // Data written first are sent first.
         .send_fairness(false);
     transport
 }
 
-/// What the sender asks of the receiver.
+/// The sender's request to the receiver.
 fn ack_frequency(endpoint: &Endpoint) -> AckFrequencyConfig {
     let mut asked = AckFrequencyConfig::default();
     let AckFrequency { threshold, max_ack_delay, reordering } = endpoint.ack_frequency();

@@ -38,7 +38,7 @@ pub(super) struct Received {
 }
 
 impl Receiver {
-    /// Receives until what was sent at the end has arrived.
+    /// Receives until the last sent data have arrived.
     pub(super) async fn run(self) -> Result<Received, String> {
         let Self { plan, socket, registry, config, to } = self;
         let codepoints = Codepoints::default();

@@ -37,7 +37,7 @@ pub(super) struct Sent {
     pub(super) meter: FlowMeter,
     pub(super) completed_at: Option<Time>,
     pub(super) delay_target_ms: Option<f64>,
-    /// What the receiver's counts say of ECT(1) on the path.
+    /// The result of the receiver's counts of ECT(1) on the path.
     pub(super) ecn_validation: Option<&'static str>,
     /// The scheme's notes.
     pub(super) notes: Vec<String>,
@@ -101,7 +101,7 @@ async fn connected(endpoint: &Endpoint) -> Result<Connection, String> {
     incoming.accept().map_err(failed)?.await.map_err(failed)
 }
 
-/// Records, at the end of every bin in which the flow sends, what the scheme does; until the flow stops.
+/// Records, at the end of every bin in which the flow sends, the scheme's state; until the flow stops.
 async fn record_bins(plan: &Plan, scheme: &SchemeHandle, meter: &mut FlowMeter) {
     let samples = |meter: &mut FlowMeter| {
         let samples = scheme.take_rtt_samples().into_iter();
@@ -144,7 +144,7 @@ struct Open {
     room: usize,
 }
 
-/// What an application has ready.
+/// An application's ready data.
 struct Ready {
     bytes: usize,
     ends_frame: bool,
@@ -203,7 +203,7 @@ impl Writer<'_> {
     }
 }
 
-/// Takes what is ready now: up to the end of a frame, at most `limit` bytes, at least a segment.
+/// Takes ready data: up to the end of a frame, at most `limit` bytes, at least a segment.
 fn take_ready(application: &mut Application, now: Time, limit: usize) -> Ready {
     let mut ready = Ready { bytes: 0, ends_frame: false };
     let longest = application.payload(0).get() as usize;

@@ -42,7 +42,7 @@ impl Control {
         }
     }
 
-    /// What it allows, and how many packets have been declared lost.
+    /// Its limits, and the number of packets declared lost.
     pub(super) fn limits_and_lost(&self) -> (Limits, u64) {
         match self {
             Self::Ours(handle) => {
@@ -76,7 +76,7 @@ impl Control {
 pub(super) struct Foreign {
     pub(super) name: String,
     pub(super) factory: Factory,
-    /// What the reader of a Record must know.
+    /// The note for the reader of a Record.
     pub(super) note: Option<&'static str>,
 }
 

@@ -14,7 +14,7 @@ use std::any::Any;
 use std::error::Error;
 use std::sync::Arc;
 
-/// Whether packets are encrypted. Their sizes and times, and so all results, are the same.
+/// The encryption of packets. Their sizes and times, and so all results, are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protection {
     /// Not encrypted, which saves a quarter of the run's processor time.

@@ -37,7 +37,7 @@ impl VirtualDriver {
         Self::with_protection(registry, Protection::default())
     }
 
-    /// The same with packets protected like this.
+    /// Protects packets like this.
     pub fn with_protection(registry: Registry, protection: Protection) -> Self {
         // noq uses the standard library's instants, which only `now` creates. Only differences matter.
         let clock = Clock::new(Instant::now());
@@ -45,8 +45,8 @@ impl VirtualDriver {
         noqs().into_iter().fold(driver, Self::with_foreign)
     }
 
-    /// The same, in which Scenarios name `factory`'s controllers `name`; a scheme of the same name is replaced. noq runs them
-    /// with its own pacer, as in its users' programs. `name` has none of the signs `( ) + * : @ ~ #`.
+    /// Lets Scenarios name `factory`'s controllers `name`; a scheme of the same name is replaced. noq runs them with its own
+    /// pacer, as in its users' programs. `name` has none of the signs `( ) + * : @ ~ #`.
     pub fn with_controller(self, name: &str, factory: Arc<dyn ControllerFactory + Send + Sync>) -> Self {
         self.with_foreign(Foreign { name: name.into(), factory, note: None })
     }
@@ -62,7 +62,7 @@ impl VirtualDriver {
         self
     }
 
-    /// The same, with the events of all flows recorded.
+    /// Records the events of all flows.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self(self.0.with_recordings(recordings))
     }

@@ -82,7 +82,7 @@ impl Peer {
         self.timer
     }
 
-    /// noq has had input, or was asked for packets: its timers may have changed.
+    /// noq has had input, or a call for packets: its timers may have changed.
     pub(super) fn read_timer(&mut self) {
         self.timer = self.connection.as_ref().and_then(|(_, connection)| connection.poll_timeout());
     }
@@ -149,7 +149,7 @@ impl Peer {
         Some(Datagram { bytes, ecn, payload: self.take_payload() })
     }
 
-    /// What noq has written. A full packet leaves with the room that it fills; a shorter one, an acknowledgement, is copied:
+    /// noq's output. A full packet leaves with the room that it fills; a shorter one, an acknowledgement, is copied:
     /// thousands of them are under way.
     fn take_payload(&mut self) -> BytesMut {
         if self.room.len() < self.payload {

@@ -32,13 +32,13 @@ pub struct QuicEnds {
     packet: Bytes,
     start: Time,
     is_connected: bool,
-    /// What the reader of the Record must know of a controller that is not of cellcc.
+    /// The note for the reader of the Record on a controller that is not cellcc's.
     note: Option<&'static str>,
     /// Packets sent that count as retransmissions.
     repeated: u64,
 }
 
-/// What makes the ends of a flow.
+/// The settings of a flow's ends.
 pub(super) struct FlowSettings<'a> {
     pub(super) noq: &'a Settings,
     pub(super) scheme: Scheme,
@@ -108,7 +108,7 @@ impl QuicEnds {
         self.control.limits_and_lost().1
     }
 
-    /// Handles the sender's events and sends what may leave.
+    /// Handles the sender's events and sends allowed packets.
     fn send(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
         let now = network.now();
         while let Some(event) = self.sender.poll()? {
@@ -152,7 +152,7 @@ impl QuicEnds {
         Ok(())
     }
 
-    /// Handles the receiver's events and sends what may leave.
+    /// Handles the receiver's events and sends allowed packets.
     fn receive(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError> {
         let now = network.now();
         while let Some(event) = self.receiver.poll()? {

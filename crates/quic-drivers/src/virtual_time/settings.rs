@@ -104,7 +104,7 @@ impl Settings {
         Ok(Arc::new(config))
     }
 
-    /// What both ends have in common.
+    /// The common settings of both ends.
     fn transport(&self) -> TransportConfig {
         let mut transport = TransportConfig::default();
         transport

@@ -104,7 +104,7 @@ impl Signaling {
         self.extension.peer_component().is_missing()
     }
 
-    /// Whether the scheme's packets carry ECT(1).
+    /// The state of ECT(1) on the scheme's packets.
     pub(super) fn l4s(&self) -> L4s {
         self.extension.l4s()
     }

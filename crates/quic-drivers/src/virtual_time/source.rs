@@ -151,7 +151,7 @@ impl Streams {
         }
     }
 
-    /// The receiver reads what a stream has for it.
+    /// The receiver reads a stream's data.
     pub(super) fn read(&mut self, now: Time, id: StreamId, connection: &mut Connection) {
         let mut stream = connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
@@ -159,7 +159,7 @@ impl Streams {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             read += Bytes::new(chunk.bytes.len() as u64);
         }
-        // What this lets noq send leaves with the next poll.
+        // Data that this lets noq send leave with the next poll.
         let _ = chunks.finalize();
         self.on_read(now, id, read);
     }

@@ -1,5 +1,5 @@
-//! A congestion controller of noq's interface that is not of cellcc: noq runs it as it is, and a tap between the two keeps what
-//! metrics and series need.
+//! A congestion controller of noq's interface that is not cellcc's: noq runs it as it is, and a tap between the two collects
+//! the data of metrics and series.
 //!
 //! It has noq's own pacer and no timers, no advice and no receiver-side component.
 
@@ -12,10 +12,10 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What makes controllers of noq's interface.
+/// A factory of controllers of noq's interface.
 pub(super) type Factory = Arc<dyn ControllerFactory + Send + Sync>;
 
-/// What is known of a flow whose controller is not of cellcc.
+/// The known state of a flow whose controller is not cellcc's.
 #[derive(Debug, Clone)]
 pub(super) struct Tap {
     seen: Arc<Mutex<Seen>>,
@@ -69,7 +69,7 @@ impl Tap {
         self.seen().decisions
     }
 
-    /// What the controller allows, in bytes on the link.
+    /// The controller's limits, in bytes on the link.
     pub(super) fn limits(&self) -> Limits {
         let seen = self.seen();
         let on_link = |payload| self.size.on_link_of(Bytes::new(payload));
@@ -80,7 +80,7 @@ impl Tap {
         }
     }
 
-    /// Shows what the controller tells noq of itself.
+    /// Shows the controller's metrics for noq.
     pub(super) fn observe(&self, observed: &mut Observed) {
         let seen = self.seen();
         if let Some(bits) = seen.bandwidth {
@@ -121,7 +121,7 @@ struct Tapped {
 }
 
 impl Tapped {
-    /// Keeps what the controller says now, and what else there is to note.
+    /// Keeps the controller's state of now, and other things to note.
     fn publish(&self, note: impl FnOnce(&mut Seen)) {
         let ControllerMetrics { ssthresh, pacing_rate, send_quantum, bandwidth_estimate, .. } =
             self.inner.metrics();

@@ -1,8 +1,8 @@
 //! noq's protocol engine by itself: two ends that hand datagrams to each other, in virtual time and without I/O.
 //!
 //! The settings, the sizes, the streams and the acknowledgements are those of `quic-virtual`, and so are the moments at which
-//! datagrams arrive: a wire with the link's rate, queue and delay is nothing but two queues. What `quic-virtual` does besides this
-//! (queue disciplines, counters, metrics, series, schemes) is left out.
+//! datagrams arrive: a wire with the link's rate, queue and delay is nothing but two queues. Other parts of `quic-virtual`
+//! (queue disciplines, counters, metrics, series, schemes) are left out.
 
 use bytes::{Bytes, BytesMut};
 use cellcc_experiment::{Endpoint as Policy, RunError};
@@ -27,7 +27,7 @@ static DATA: [u8; ROW] = [0; ROW];
 /// Streams that take data in turns, because a stream's window is smaller than the flow's.
 const STREAMS: usize = 64;
 
-/// What noq is given.
+/// noq's input.
 pub(crate) struct Alone {
     pub(crate) rate: Rate,
     pub(crate) rtt: Span,
@@ -39,7 +39,7 @@ pub(crate) struct Alone {
     pub(crate) congestion: Arc<dyn ControllerFactory + Send + Sync>,
 }
 
-/// What left the ends.
+/// The packets that left the ends.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
     pub(crate) packets: u64,
@@ -93,7 +93,7 @@ struct Datagram {
     ecn: Option<EcnCodepoint>,
 }
 
-/// What a packet takes on a link without a limit, whose rate is not infinite.
+/// The time of a packet on a link without a limit, whose rate is not infinite.
 const NO_RATE: Span = Span::from_nanos(1);
 
 /// One direction: a rate, a drop-tail queue, a delay.
@@ -179,7 +179,7 @@ impl End {
         connection.poll().map(|event| (event, connection))
     }
 
-    /// Sends what may leave. Returns how many datagrams that was.
+    /// Sends allowed packets. Returns how many datagrams that was.
     fn transmit(&mut self, now: Instant, wire: &mut Wire) -> u64 {
         let Some((_, connection)) = &mut self.connection else { return 0 };
         let mut count = 0;

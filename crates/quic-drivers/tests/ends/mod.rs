@@ -16,7 +16,7 @@ const BOUND: f64 = 1.25;
 
 type Lie = fn(&mut RateFeedback);
 
-/// RBBR's receiver, but for what it says.
+/// RBBR's receiver, except for its messages.
 struct Liar {
     honest: Box<dyn ReceiverComponent>,
     lie: Lie,

@@ -42,7 +42,7 @@ fn with_server_of(
         let Ok(ServerEvent::Listening(address)) = receiver.recv_timeout(HANG_TIMEOUT) else {
             panic!("it does not listen")
         };
-        // A test that fails must not wait for a server that nobody stops.
+        // A test that fails must not wait for a server that is never stopped.
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(address)));
         stop.store(true, Ordering::Relaxed);
         if let Err(panic) = result {
@@ -84,7 +84,7 @@ fn a_far_end_that_allows_less_than_is_asked_for_is_the_reason_for_the_end() {
     });
 }
 
-/// A far end counts what the path loses, and so comes to the end of the bytes before the near end does, whose cap it is.
+/// A far end counts the path's losses, and so comes to the end of the bytes before the near end does, whose cap it is.
 #[test]
 fn bytes_that_were_asked_for_are_the_reason_for_the_end_at_whichever_end_they_are_used_up() {
     with_server(1, |server| {
@@ -162,10 +162,10 @@ fn more_recordings_than_allowed_are_refused() {
     });
 }
 
-/// A far end on a path that loses what the test says.
+/// A far end on a path with the test's losses.
 #[derive(Default)]
 struct LossyFarEnd {
-    /// So many probes arrive.
+    /// This many probes arrive.
     arrive: u64,
     /// Only of so many of them do the reports, unless they are fetched.
     reported: u64,
@@ -231,7 +231,7 @@ impl LossyFarEnd {
         Message::Stopped(Self::SESSION, Stopped { sent: 0, arrivals, overflowed: 0, why })
     }
 
-    /// What came out, and how long it took.
+    /// The recording, and its duration.
     fn recorded(&self, directions: Directions) -> (Recorded, Duration) {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let (stop, begun) = (AtomicBool::new(false), Instant::now());
@@ -260,7 +260,7 @@ fn shake_hands(socket: &UdpSocket, buffer: &mut [u8]) -> Option<SocketAddr> {
 #[test]
 fn what_arrived_before_the_far_end_stopped_is_had_although_its_reports_were_lost() {
     needs_punctuality(|| {
-        // It also counts what it has sent and the path has lost, so that it is the first to reach the cap that both have.
+        // It also counts sent packets that the path has lost, so that it is the first to reach the cap that both have.
         for (why, ended) in
             [(Why::OwnLimit, Ended::FarEnd), (Why::Bytes, Ended::Bytes), (Why::Duration, Ended::Duration)]
         {

@@ -24,7 +24,7 @@ pub(crate) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for the last packets to leave.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What to transfer, and with which server.
+/// The transfer, and its server.
 #[derive(Debug, Clone)]
 pub struct ClientSettings {
     /// The server's address.
@@ -45,7 +45,7 @@ pub struct ClientSettings {
     pub advice: Option<AdviceConfig>,
 }
 
-/// Runs a transfer. `stop` ends it early; if data were made up, the result covers what was transferred until then. `progress`
+/// Runs a transfer. `stop` ends it early; for generated data, the result covers the transfer until then. `progress`
 /// is called as it goes.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use tokio::time::MissedTickBehavior;
 
 /// Longest wait of an interrupted transfer for the server's report.
 const INTERRUPTED_TIMEOUT: Duration = Duration::from_secs(2);
-/// After this many intervals without a report from the server, the client makes one from what it knows.
+/// After this many intervals without a report from the server, the client makes one from its own knowledge.
 const SILENT_INTERVALS: u32 = 2;
 
 /// A transfer that runs.
@@ -35,7 +35,7 @@ pub(crate) struct Last {
 }
 
 impl Running {
-    /// Runs to the end. Returns what was sent, what was received, and whether the user interrupted it.
+    /// Runs to the end. Returns the sent and received amounts, and a flag for the user's interrupt.
     pub(crate) async fn run(
         &mut self,
         stop: &mut watch::Receiver<bool>,
@@ -104,7 +104,7 @@ impl Running {
         }
     }
 
-    /// The server has sent everything: receives what is still on its way, and reports to the server.
+    /// The server has sent everything: receives the rest on its way, and reports to the server.
     async fn end_of_get(&mut self, sent: &Report) -> Result<Report, TransferError> {
         self.session.receive_rest(sent, &self.request.payload).await?;
         if let Some(file) = self.incoming.take() {

@@ -1,4 +1,4 @@
-//! Admission: which connections a server begins. Anybody can ask for one, with a single packet and under another's address.
+//! Admission: which connections a server begins. Any host can request one, with a single packet and under another's address.
 //! So the number of connections without a request has a limit, and above a threshold a client must first prove its address:
 //! the server answers with a Retry (RFC 9000, section 8.1.2), which costs it no memory.
 
@@ -12,7 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const RETRY_ABOVE: usize = 64;
 /// Most connections without a request, 44 MB; further clients wait for the end of one.
 const MAX_CONNECTIONS: usize = 512;
-/// Most clients that wait, with their first packet (2 kB); further ones are refused. Of fifty clients at once on loopback
+/// Most clients that wait, with their first packet (2 kB); further ones are refused. With fifty clients at once on loopback
 /// none waits long: each of their connections counts for 80 ms after its end.
 const MAX_WAITING: usize = 512;
 /// Shortest time between two lines of the log about it.
@@ -59,7 +59,7 @@ pub(crate) struct Client(Admission);
 #[derive(Debug)]
 pub(crate) struct Place {
     _client: Client,
-    /// None would be a closed semaphore, and nobody closes it.
+    /// `None` would be a closed semaphore, which is never closed.
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -101,7 +101,7 @@ impl Admission {
         Some(line)
     }
 
-    /// The same, whenever the last line was.
+    /// The next line, whenever the last one was.
     pub(crate) fn last_news(&self) -> Option<String> {
         self.lock().tell()
     }

@@ -22,7 +22,7 @@ use tokio::time::MissedTickBehavior;
 
 /// A browser whose page is paused sends something every 15 s (Chromium's `kPingTimeoutSecs`); another one has gone.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// Data that a connection has sent and nobody has read: four whole requests.
+/// Unread data that a connection has sent: four whole requests.
 const RECEIVE_WINDOW: u32 = 4 * REQUEST_BYTES;
 /// Datagrams that wait to be sent, or read: 0.1 s of 20 Mbit/s. Older ones are dropped.
 const DATAGRAM_BUFFER: usize = 1 << 18;
@@ -32,7 +32,7 @@ const EXCESSIVE_LOAD: VarInt = VarInt::from_u32(0x107);
 /// Shortest time between two lines of the log about files that are refused, for each limit.
 const NEWS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What HTTP's connections share.
+/// The common state of HTTP's connections.
 #[derive(Debug)]
 pub(crate) struct Http {
     congestion: Congestion,
@@ -61,11 +61,11 @@ impl Http {
     }
 }
 
-/// The server's scheme, if clients that nobody here wrote can receive from it.
+/// The server's scheme, if foreign clients can receive from it.
 pub(crate) fn congestion(settings: &ServerSettings) -> Result<Congestion, TransferError> {
     let congestion =
         Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
-    // Whether there is a component does not depend on packet sizes.
+    // The presence of a component does not depend on packet sizes.
     let any = Context { packet: Bytes::new(1200), initial_window: Bytes::new(12_000), seed: 0 };
     if settings.http.is_some() && settings.scheme.build_receiver(&any).is_some() {
         return Err(TransferError::Input(format!(
@@ -93,7 +93,7 @@ pub(crate) fn transport(settings: &ServerSettings, congestion: &Congestion) -> T
     transport
 }
 
-/// Whether the handshake has chosen HTTP.
+/// True if the handshake has chosen HTTP.
 pub(crate) fn is_chosen(connection: &Connection) -> bool {
     let data = connection.handshake_data().and_then(|data| data.downcast::<HandshakeData>().ok());
     data.and_then(|data| data.protocol).is_some_and(|protocol| protocol == ALPN)

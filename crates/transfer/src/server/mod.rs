@@ -65,7 +65,7 @@ pub struct ServerSettings {
     pub allowed: Vec<String>,
     /// The folder of files that clients may get.
     pub root: Option<PathBuf>,
-    /// Whether clients may put files there.
+    /// True if clients may put files there.
     pub takes_files: bool,
     /// The folder of files that HTTP's clients may get.
     pub http: Option<PathBuf>,
@@ -99,7 +99,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all connections of a server share.
+/// The common state of all connections of a server.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) settings: ServerSettings,
@@ -243,7 +243,7 @@ impl Server {
     }
 }
 
-/// The transport configuration of control connections: one stream, and little memory for clients that nobody knows yet.
+/// The transport configuration of control connections: one stream, and little memory for unknown clients.
 fn control_transport() -> TransportConfig {
     let mut transport = transport(None);
     transport
@@ -307,9 +307,9 @@ fn closing_time(connection: &Connection) -> Duration {
     connection.rtt(PathId::ZERO).map_or(CLOSING_TIME, |rtt| (rtt * 3 + MAX_ACK_DELAY) * 3)
 }
 
-/// Gives free memory back to the system. glibc keeps it otherwise: after a flood had ended, 12 of 209 MB were in use, and all 209 MB
-/// were resident, with one arena or many, and with any trim threshold. Takes milliseconds, in which other threads may wait
-/// for memory. Other C libraries need no such call.
+/// Gives free memory back to the system. glibc keeps it otherwise: after a flood had ended, 12 of 209 MB were in use, and all
+/// 209 MB were resident, with one arena or many, and with any trim threshold. Takes milliseconds, in which other threads may
+/// wait for memory. Other C libraries need no such call.
 fn give_back_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code, reason = "glibc has no other interface")]

@@ -7,7 +7,7 @@ use crate::exit::Exit;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Turn a real path into a trace: keep its queue filled, and write down what comes through.
+    /// Record a trace of a real path: keep its queue filled, and log the arrivals.
     Record(record::Args),
     /// Compare a recorded trace with the original.
     Diff(diff::Args),

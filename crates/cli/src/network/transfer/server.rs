@@ -41,12 +41,12 @@ impl FromStr for ServerLog {
 /// The output of one server.
 #[derive(Debug)]
 pub(crate) struct ServerOutput {
-    /// Copies it to standard error until nobody can write to it any more.
+    /// Copies it to standard error until that is closed.
     copying: Option<JoinHandle<()>>,
 }
 
 impl ServerOutput {
-    /// Also gives what the server writes to. `user` is whose server it is, where there are several.
+    /// Also gives the place of the server's output. `user` is whose server it is, where there are several.
     pub(crate) fn open(log: &ServerLog, user: Option<usize>) -> Result<(Self, Arc<OwnedFd>), Exit> {
         let path = match log {
             ServerLog::Off => "/dev/null".into(),
@@ -80,12 +80,12 @@ fn numbered(path: &Path, user: usize) -> PathBuf {
     name.into()
 }
 
-/// Line by line, so that what the command writes stays apart.
+/// Line by line, so that the command's output stays apart.
 fn copy(mut from: impl BufRead, name: &str) {
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
         let text = String::from_utf8_lossy(&line);
-        // Nobody may read standard error any more; the server goes on.
+        // Standard error may be closed; the server continues.
         let _ = writeln!(io::stderr(), "{name}{}", text.trim_end_matches(['\n', '\r']));
         line.clear();
     }
@@ -94,7 +94,7 @@ fn copy(mut from: impl BufRead, name: &str) {
 /// How long servers may take until they listen.
 const LONGEST_START: Duration = Duration::from_secs(5);
 
-/// Waits until somebody listens in each of the outsides; goes on where nobody does, as with a server that needs no socket. A signal
+/// Waits until a server listens in each of the outsides; continues without one, as for a server that needs no socket. A signal
 /// ends it: servers that survive it are no reason to start the command.
 pub(crate) fn await_all(
     topology: &Topology,

@@ -3,7 +3,7 @@
 use cellcc_transfer::{Interval, Outcome, Started};
 use cellcc_units::Bytes;
 
-/// What is said when a transfer begins.
+/// The text at the begin of a transfer.
 pub(super) fn introduction(started: &Started) -> String {
     let Started { server, software, scheme, connections, streams } = started;
     let are = if *connections == 1 { "connection" } else { "connections" };

@@ -1,4 +1,4 @@
-//! The live view of a transfer, drawn anew in its place.
+//! The live view of a transfer, redrawn in its place.
 
 use super::text::{amount, introduction};
 use cellcc_transfer::{Interval, Started};
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-/// So many intervals are in the picture of the rate.
+/// The number of intervals in the plot of the rate.
 const SHOWN_INTERVALS: usize = 60;
 /// From little to most.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -48,7 +48,7 @@ impl Watch {
         self.view.tick();
     }
 
-    /// Takes the view away; what was there comes back.
+    /// Removes the view and restores the screen.
     pub(crate) fn close(&self) {
         self.view.finish_and_clear();
     }
@@ -69,7 +69,7 @@ fn text(introduction: &str, interval: &Interval, rates_mbit_s: &VecDeque<f64>) -
     let _ = writeln!(text, "  cwnd         {window:>12}   in flight {inflight}");
     let _ = writeln!(text, "  pacing rate  {:>9} Mbit/s", number(interval.pacing_rate_mbit_s()));
     let _ = writeln!(text, "  lost         {:>9} packets", interval.lost_packets);
-    // Of several connections, the first one shows its inside.
+    // The first of several connections shows its internal values.
     if let Some(sender) = interval.senders().next() {
         for (name, value) in &sender.internals {
             let _ = writeln!(text, "  {name:<28} {value:.4}");

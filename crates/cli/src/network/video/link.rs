@@ -1,4 +1,4 @@
-//! What passed the link to the browser, from the emulator's log of its packets.
+//! The packets of the link to the browser, from the emulator's log.
 
 use crate::exit::Exit;
 use cellcc_emu::log::{self, Bin, Digest};
@@ -15,7 +15,7 @@ const BINS_PER_SECOND: usize = 10;
 const TUN_HEADER: u64 = 4;
 const OPPORTUNITY: u64 = 1500;
 
-/// What passed the link while the page was there.
+/// The packets of the link during the page's life.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Link {
     /// From the link's begin, which is that of its trace, to the page's.
@@ -84,7 +84,7 @@ impl Link {
         })
     }
 
-    /// Of all that passed. Delays are in whole milliseconds, as in the log.
+    /// The metrics of all packets. Delays are in whole milliseconds, as in the log.
     pub(super) fn metrics(&self) -> Metrics {
         let sum = |of: fn(&Second) -> f64| self.seconds.iter().map(of).sum::<f64>();
         let (carried, sent, lost) = (
@@ -135,7 +135,7 @@ impl Link {
 mod tests {
     use super::*;
 
-    /// The page is there from 1.2 s to 3.2 s: two packets, of which one waits 100 ms, and one that is dropped.
+    /// The page is there from 1.2 s to 3.2 s: two packets, one of them waits 100 ms, and one that is dropped.
     #[test]
     fn what_passed_before_the_page_and_after_it_does_not_count() {
         let text = "# base timestamp: 0\n1199 # 6016\n1199 + 1504\n1199 - 1504 0\n1300 # 6016\n1300 + 1504\n1300 + 1504\n\

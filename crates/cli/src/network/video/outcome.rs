@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! The outcome of a run.
 
 use super::link::Link;
 use cellcc_statistics::mean;
@@ -18,7 +18,7 @@ pub(crate) struct Run {
     pub(crate) outcome: Option<Outcome>,
     /// One a second, of a film.
     pub(crate) samples: Vec<Sample>,
-    /// What passed the link to the browser meanwhile.
+    /// The packets of the link to the browser meanwhile.
     pub(crate) link: Option<Link>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Sample {
     pub(super) rate_mbit_s: Option<f64>,
 }
 
-/// What a page saw.
+/// The page's measurements.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
@@ -42,7 +42,7 @@ pub(crate) enum Outcome {
     Frames(Frames),
 }
 
-/// What the viewer of a film saw.
+/// The metrics of a video's viewer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Film {
     /// From the player's begin to the first picture; none: there was no picture.
@@ -156,7 +156,7 @@ impl Run {
         format!("{}, run {}: {}", self.scheme, self.run, parts.join("; "))
     }
 
-    /// With what came out. A browser that has no time for pictures says nothing of the network.
+    /// Sets the outcome. A browser that has no time for pictures says nothing of the network.
     pub(crate) fn ended(&mut self, outcome: Outcome) {
         if let Outcome::Film(Film { frames, frames_dropped, .. }) = &outcome
             && *frames_dropped > MOST_DROPPED * frames
@@ -168,7 +168,7 @@ impl Run {
         self.outcome = Some(outcome);
     }
 
-    /// What it says of the scheme.
+    /// The outcome of a valid run.
     pub(super) fn sound(&self) -> Option<&Outcome> {
         self.outcome.as_ref().filter(|_| self.spoilt.is_empty())
     }

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 /// Samples come once a second.
 const BIN: Span = Span::from_secs(1);
 
-/// Runs that have ended, as a driver: each hands out its Record, or what has spoilt it.
+/// Finished runs, as a driver: each hands out its Record, or the reason why it is invalid.
 struct Ended<'a>(&'a [Run]);
 
 impl Driver for Ended<'_> {
@@ -121,7 +121,7 @@ fn record(run: &Run, outcome: &Outcome, scenario: &Scenario) -> Record {
     }
 }
 
-/// What the page saw, on top of what the link carried.
+/// The page's measurements, added to those of the link.
 fn metrics(outcome: &Outcome, duration: Span, of_link: Metrics) -> Metrics {
     match outcome {
         Outcome::Film(film) => {
@@ -170,7 +170,7 @@ mod tests {
     use cellcc_runner::Results;
     use clap::FromArgMatches;
 
-    /// The format of `runs.jsonl`; what is spoilt may have no link.
+    /// The format of `runs.jsonl`; an invalid run may have no link.
     const RUNS: &str = r#"{"run":1,"scheme":"cubic","spoilt":[],"outcome":{"film":{"startup_s":1.0,"stalls_s":[0.5],"segments_mbit_s":[1.0,4.0],"best_mbit_s":8.0,"frames":200.0,"frames_dropped":1.0}},"samples":[{"at_s":1.2,"buffer_s":4.5,"rate_mbit_s":1.0}],"link":{"before_s":0.5,"time_s":1.0,"queueing_p95_ms":80,"seconds":[{"offered_mbit":5.0,"carried_mbit":4.0,"arrived_packets":10,"dropped_packets":1,"departed_packets":8,"delay_sum_ms":320,"delay_max_ms":90}]}}
 {"run":1,"scheme":"tcp:cubic","spoilt":[],"outcome":{"page":{"load_s":2.5,"content_s":0.5}},"samples":[]}
 {"run":2,"scheme":"cubic","spoilt":["the page did not end"],"outcome":null,"samples":[]}"#;

@@ -1,4 +1,4 @@
-//! The folder that the server shows: a page that measures, and what it plays or loads.
+//! The folder that the server shows: a page that measures, and the media that it plays or loads.
 
 use super::{Setup, What};
 use crate::exit::{Exit, tell, unwritten, write_file};
@@ -23,7 +23,7 @@ const SMALLEST_PICTURE: usize = 1000;
 const STEP: usize = 400;
 /// Rates of a film that is made, in kbit/s.
 const RATES: [u32; 6] = [400, 800, 1600, 3000, 5000, 8000];
-/// A made film is longer than what is shown of it, and never ends early.
+/// A made video is longer than its shown part, and never ends early.
 const SPARE_S: u64 = 4;
 
 /// Makes the folder. `player` and `clip` are for a film.

@@ -1,4 +1,4 @@
-//! How a shell ends, and what it leaves behind.
+//! The end of a shell, and its leftovers.
 
 use super::{run, stderr, stdout};
 use crate::common::{interruptible, signal};
@@ -71,7 +71,7 @@ fn an_interrupt_ends_the_command_and_then_the_emulator() {
     assert!(started.elapsed() < HANG_TIMEOUT, "it does not wait for the sleep's end");
 }
 
-/// It used to go on until somebody killed the emulator.
+/// It used to go on until the emulator was killed.
 #[test]
 fn a_second_request_to_end_kills_a_command_that_ignores_the_first() {
     if !can_emulate() {
@@ -117,7 +117,7 @@ fn what_puts_itself_into_the_background_ends_with_the_shell_that_names_it_nested
         let pid = fs::read_to_string(&pid_file).unwrap().trim().to_owned();
         fs::remove_file(&pid_file).unwrap();
         assert!(!is_running(&pid), "{line}: {}", stderr(&output));
-        // By its name too, which may still be that of what started it.
+        // Also by its name, which may still be that of its parent.
         let named = format!("(process {pid})");
         assert!(stderr(&output).contains(&named), "{line}: {named}: {}", stderr(&output));
     }

@@ -1,4 +1,4 @@
-//! What is refused, and what is written down.
+//! Refused input, and logs.
 
 use super::{run, stderr, stdout};
 use crate::can_emulate;

@@ -1,4 +1,4 @@
-//! What crosses the link: delays, rates, marks, several users.
+//! Packets over the link: delays, rates, marks, several users.
 
 use super::{run, stderr, stdout};
 use crate::common::cellcc;

@@ -46,7 +46,7 @@ fn a_server_that_fails_is_reported() {
     }
 }
 
-/// What a server wrote used to stand between the lines of the command.
+/// A server's output used to be between the lines of the command.
 #[test]
 fn a_servers_output_is_distinguished_goes_to_a_file_or_nowhere() {
     if !can_emulate() {

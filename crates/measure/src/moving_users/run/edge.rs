@@ -86,7 +86,7 @@ impl Edge {
         Ok(ClientSettings { service: ServiceAddress::Nats(url), credentials })
     }
 
-    /// What the kernel's schemes hear.
+    /// The reports for the kernel's schemes.
     pub(crate) fn advice_map(&self) -> Result<MapHandle> {
         let map = self.folder.join("bpf/cellcc/advice_1");
         MapHandle::from_pinned_path(&map).with_context(|| map.display().to_string())

@@ -1,4 +1,4 @@
-//! A TCP connection and a QUIC connection to each user, and what they have carried.
+//! A TCP connection and a QUIC connection to each user, and their traffic.
 
 use super::USERS;
 use super::edge::Edge;
@@ -25,7 +25,7 @@ use tokio::sync::watch;
 struct Flow {
     name: String,
     received: Arc<AtomicU64>,
-    /// What it had received at the last look, and how many looks have seen nothing new.
+    /// The received bytes at the last look, and the number of looks without new ones.
     seen: Mutex<(u64, u32)>,
     /// Why it ended, where it has.
     ended: Arc<Mutex<Option<String>>>,
@@ -57,7 +57,7 @@ pub(crate) struct Flows {
 }
 
 impl Flows {
-    /// `time`: how long the QUIC transfers are asked for; they would end by themselves a while later.
+    /// `time`: the requested length of the QUIC transfers; they would end by themselves a while later.
     pub(crate) fn start(
         runtime: &Runtime,
         topology: &Topology,

@@ -1,4 +1,4 @@
-//! When a sender first heard of a user from another site than before.
+//! The times at which a sender first received reports on a user from another site than before.
 
 use super::sites::SITES;
 use anyhow::Result;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How often the kernel's map is looked at: a fiftieth of a period.
 const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A site of which a sender has begun to hear.
+/// A site whose reports a sender has begun to receive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Began {
     pub(crate) user: IpAddr,
@@ -23,7 +23,7 @@ pub(crate) struct Began {
     pub(crate) at: Instant,
 }
 
-/// All changes of the site from which a sender hears. Clones share them.
+/// All changes of a sender's reporting site. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SiteChanges(Arc<Mutex<Vec<Began>>>);
 
@@ -43,14 +43,14 @@ impl SiteChanges {
     }
 }
 
-/// The radio's part of the minimum RTT is a packet's time on the link, half a millisecond to four: less than what the sites differ
-/// by.
+/// The radio's part of the minimum RTT is a packet's time on the link, half a millisecond to four: less than the difference of
+/// the sites.
 fn site_of(min_rtt: Span) -> usize {
     let [_, (_, south)] = SITES;
     usize::from(min_rtt >= south)
 }
 
-/// Watches what a map of the kernel says of users, until it is dropped.
+/// Watches a kernel map's reports on users, until it is dropped.
 pub(crate) struct KernelWatch {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -95,7 +95,7 @@ fn reported(map: &MapHandle, user: IpAddr) -> Result<Option<Span>> {
     }))
 }
 
-/// A source of advice of which it is noted what reaches the schemes.
+/// A source of advice that logs the reports to the schemes.
 #[derive(Debug)]
 pub(crate) struct Observed<S> {
     pub(crate) service: S,

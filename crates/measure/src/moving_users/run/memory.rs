@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use std::fs;
 
-/// A process, and what it had at each look, in KiB.
+/// A process, and its memory at each look, in KiB.
 #[derive(Debug, Clone)]
 pub(crate) struct Resident {
     pub(crate) name: String,
@@ -11,12 +11,12 @@ pub(crate) struct Resident {
     pub(crate) kib: Vec<u64>,
 }
 
-/// What processes have at each look.
+/// The memory of processes at each look.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory(pub(crate) Vec<Resident>);
 
 impl Memory {
-    /// Of these processes and of this one, in which the QUIC server, its clients and the emulated path are.
+    /// The memory of these processes and of this one, which has the QUIC server, its clients and the emulated path.
     pub(crate) fn new(processes: Vec<(String, u32)>) -> Self {
         let own = ("QUIC server, clients, emulated path".to_owned(), std::process::id());
         let resident = |(name, process)| Resident { name, process, kib: Vec::new() };

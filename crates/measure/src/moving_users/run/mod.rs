@@ -8,7 +8,7 @@
 //!                                                     base stations north, south, which count the cell's queues
 //! ```
 //!
-//! The path stays as it is where a user moves: what changes is the base station that tells of the user.
+//! The path stays as it is when a user moves: the reporting base station changes.
 
 mod edge;
 mod flows;
@@ -42,7 +42,7 @@ pub(crate) const USERS: [&str; 3] = ["alice", "bob", "carol"];
 
 /// When what happens.
 pub(crate) struct Schedule {
-    /// Slow start, registrations and first reports; nobody moves.
+    /// Slow start, registrations and first reports; no user moves.
     pub(crate) warm_up: Duration,
     /// Each user moves once in this time, in turn.
     pub(crate) move_interval: Duration,
@@ -52,7 +52,7 @@ pub(crate) struct Schedule {
 
 /// How often it is looked whether the run is to stop.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// What a user could have alone, in Mbit/s: with two others a third of it.
+/// A user's channel alone, in Mbit/s: with two others a third of it.
 const USER_MBIT: f64 = 24.0;
 /// Each way; together the 20 ms of `cellcc compare`.
 const DELAY: Span = Span::from_millis(10);

@@ -1,4 +1,4 @@
-//! What came out, as text and as what is wrong with it.
+//! The outcome, as text and as problems.
 
 use super::USERS;
 use super::heard::SiteChanges;
@@ -9,18 +9,19 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Instant;
 
-/// A record holds for three periods (`Users` of the service): a sender that hears of the new site within them was never without.
+/// A record holds for three periods (`Users` of the service): a sender that receives reports of the new site within them was
+/// never without.
 const MAX_RECOVERY_PERIODS: f64 = 3.0;
-/// What a process may grow by from its first ten seconds on: the bound that was set before the first run.
+/// The limit of a process's growth from its first ten seconds on: the bound that was set before the first run.
 const MAX_GROWTH_KIB: u64 = 2048;
 /// A process that kept one record of 64 bytes for each report on three users would have grown by 1.1 MiB in the second half of ten
 /// minutes.
 const MAX_GROWTH_IN_SECOND_HALF_KIB: u64 = 1024;
 
-/// How many periods after each move a sender heard of the user from the new site; `None`: not before the user moved again.
+/// Periods from each move to a sender's first report from the new site; `None`: not before the user moved again.
 type Recoveries = Vec<Option<f64>>;
 
-/// What came out of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     moves: usize,
@@ -43,7 +44,7 @@ impl Outcome {
         Self { moves: moves.len(), recoveries, lost, memory }
     }
 
-    /// What should not be so.
+    /// The problems.
     pub(crate) fn problems(&self) -> Vec<String> {
         let lost = self.lost().iter().map(|lost| format!("lost flow: {lost}"));
         lost.chain(self.late()).chain(self.grown()).collect()
@@ -54,7 +55,7 @@ impl Outcome {
         &self.lost
     }
 
-    /// Servers that heard of a new site too late.
+    /// Servers that learned of a new site too late.
     pub(crate) fn late(&self) -> Vec<String> {
         let is_late = |periods: &&Option<f64>| periods.is_none_or(|periods| periods > MAX_RECOVERY_PERIODS);
         let late = self.recoveries.iter().filter_map(|(server, recoveries)| {

@@ -1,4 +1,4 @@
-//! The two base stations, and which of them tells of which user.
+//! The two base stations, and the users that each reports on.
 
 use super::USERS;
 use anyhow::{Context, Result, bail};
@@ -13,8 +13,8 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 use tokio::runtime::Runtime;
 
-/// A site, and what it tells of the network's part of the minimum RTT. The path has the first; by the second what a sender has
-/// heard shows which site reported it.
+/// A site, and its report of the network's part of the minimum RTT. The path has the first; the second identifies the site of a
+/// sender's report.
 pub(crate) const SITES: [(&str, Span); 2] =
     [("north", Span::from_millis(20)), ("south", Span::from_millis(26))];
 

@@ -1,4 +1,4 @@
-//! What goes over each link in each second, and how long messages are.
+//! The traffic of each link in each second, and the length of messages.
 
 use cellcc_assist::{AdviceClass, AdviceRecord};
 use cellcc_netassist_client::nats::subject;
@@ -50,7 +50,7 @@ impl Link {
     }
 }
 
-/// What a message is.
+/// The kinds of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     Records,
@@ -88,7 +88,7 @@ impl Links {
 
     pub(super) fn add(&mut self, link: Link, index: usize, at: Time, flow: Flow) {
         let seconds = self.at(link, index, flow);
-        // What is on its way at the end counts no more.
+        // Messages on their way at the end do not count.
         if let Some(messages) = self.counts[seconds].get_mut(second(at)) {
             *messages += 1;
         }
@@ -108,7 +108,7 @@ impl Links {
         (0..self.links).map(|index| self.counts[self.at(link, index, flow)].iter().sum::<u64>()).sum()
     }
 
-    /// Of the link of this kind with the most in a second: messages and bytes then. `seconds`: which count.
+    /// The busiest second of the links of this kind: messages and bytes then. `seconds`: which count.
     pub(crate) fn busiest(&self, link: Link, seconds: Range<usize>, sizes: &Sizes) -> (u64, u64) {
         let in_second = |index: usize, second: usize| {
             let of = |flow: &Flow| {
@@ -149,7 +149,7 @@ pub(crate) struct Sizes {
 const SUBSCRIPTION_DIGITS: usize = 4;
 
 impl Sizes {
-    /// Of messages as the product makes them, of names as long as those in the guide.
+    /// Lengths of messages as the product makes them, of names as long as those in the guide.
     pub(crate) fn of_examples() -> Self {
         let user = IpAddr::from([10, 145, 100, 102]);
         let key = UserKey([0xab; 16]);

@@ -39,7 +39,7 @@ const CONNECT_TIMEOUT: Span = Span::from_secs(5);
 /// Three round trips of two hops: TCP, TLS 1.3, the broker's greeting.
 const HANDSHAKE: Span = Span::from_millis(3 * 2 * 2);
 
-/// What a region is, and what happens to it.
+/// The plan of a region, and its events.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) sites: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     /// One of so many users has a flow, with one server.
     pub(crate) one_active_of: usize,
     pub(crate) servers: usize,
-    /// Whether servers draw their waits; else each waits for the longest.
+    /// True if servers draw their waits; else each waits for the longest.
     pub(crate) waits_are_drawn: bool,
     /// When the region is gone and is there again.
     pub(crate) outage: Option<(Time, Time)>,
@@ -72,11 +72,11 @@ struct User {
     before: Option<(Time, Time)>,
 }
 
-/// What came out.
+/// The outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) links: Links,
-    /// Of each active user: from when on it is reported again after the outage.
+    /// The time for each active user at which reports resume after the outage.
     pub(crate) whole_at: Vec<Option<Time>>,
     /// Records about users with a flow: made; those that reached the user's server; those that the leaf dropped, because there was
     /// no subscription yet.
@@ -123,12 +123,12 @@ enum Event {
     Ask {
         server: usize,
     },
-    /// A tenth of what a server wants is asked for again, on this connection.
+    /// A tenth of a server's users is requested again, on this connection.
     Renew {
         server: usize,
         connection: u64,
     },
-    /// A refused user is asked for again, unless somebody has granted it.
+    /// A refused user is requested again, unless a site has granted it.
     AskAgain {
         user: usize,
     },
@@ -165,7 +165,7 @@ struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    /// Everybody is connected and subscribed, since time zero.
+    /// All clients are connected and subscribed, since time zero.
     fn new(plan: &'a Plan) -> Self {
         let mut random = Pcg64::seed_from_u64(plan.seed);
         let actives = plan.sites * plan.users_per_site / plan.one_active_of;
@@ -292,7 +292,7 @@ impl<'a> Region<'a> {
     /// The requests that the server may make now, and their answers.
     fn ask(&mut self, now: Time, server: usize) {
         while let Some(user) = self.servers[server].next_request(now) {
-            // Who has not noticed yet that the connection is gone asks in vain.
+            // A client that has not noticed yet that the connection is gone asks in vain.
             let since = self.servers[server].connected_at;
             let is_gone = self.plan.outage.is_some_and(|(begins, _)| since < begins && begins <= now);
             if !is_gone {
@@ -348,14 +348,14 @@ impl<'a> Region<'a> {
         }
         self.links.add(Link::ServerToHub, server, now, Flow::Subscriptions);
         for site in 0..self.plan.sites {
-            // A leaf that is not there yet hears of all of them when it comes.
+            // A leaf that is not there yet learns all of them when it comes.
             let reported_at = (now + HOP).max(self.site_back_at[site]);
             self.links.add(Link::HubToLeaf, site, reported_at, Flow::Subscriptions);
         }
         self.users[user].subscribed_at = Some(now + HOP * 2);
     }
 
-    /// The records, now that it is known who heard when.
+    /// The records, now that the receivers and times are known.
     fn finish(mut self) -> Outcome {
         let plan = self.plan;
         let up = |site: usize| match plan.outage {
@@ -375,7 +375,7 @@ impl<'a> Region<'a> {
                 self.links.add_records(Link::HubToServer, user.server, (from, to), user.offset);
             }
         }
-        // What the daemons make of all their users goes as far as the leaf.
+        // The daemons' records of all their users go as far as the leaf.
         for site in 0..plan.sites {
             for user in 0..plan.users_per_site {
                 let offset =

@@ -1,4 +1,4 @@
-//! A server's end: what it wants, what it has asked for, how fast it may ask.
+//! A server's end: its users, its requests, its rate limit.
 
 use cellcc_netassist::client_requests;
 use cellcc_netassist_client::protocol::RENEWED_EVERY;
@@ -6,7 +6,7 @@ use cellcc_netassist_client::{Allowance, Backoff, own_requests};
 use cellcc_units::{Span, Time};
 use std::collections::{HashMap, VecDeque};
 
-/// The wait before a refused request is made again: what services tell, doubled with each time, so often at most (the client's).
+/// The wait before a refused request is repeated: the service's time, doubled with each attempt, up to this often (the client's).
 const RETRY_AFTER: Span = Span::from_secs(1);
 const MAX_DOUBLINGS: u32 = 5;
 
@@ -20,7 +20,7 @@ pub(super) struct Server {
     is_connected: bool,
     requests: VecDeque<usize>,
     own: Allowance,
-    /// What each service allows it, by site.
+    /// The allowance at each service, by site.
     allowed: Vec<Allowance>,
     renewals: usize,
     refusals: HashMap<usize, Refusals>,
@@ -89,7 +89,7 @@ impl Server {
         self.is_connected && !self.requests.is_empty()
     }
 
-    /// Whether a site's service does not refuse the request because there are too many.
+    /// True if a site's service does not refuse the request because there are too many.
     pub(super) fn is_allowed_at(&self, site: usize, now: Time) -> bool {
         self.allowed[site].allows(now)
     }
@@ -100,7 +100,7 @@ impl Server {
         }
     }
 
-    /// How long to wait before the user is asked for again, where that is not on its way.
+    /// The wait before the user is requested again, unless a request is on its way.
     pub(super) fn refused(&mut self, user: usize) -> Option<Span> {
         let refusals = self.refusals.entry(user).or_default();
         if refusals.will_be_asked_again {

@@ -17,7 +17,7 @@ use thiserror::Error;
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Line {
-    /// When the base station made it: microseconds, of which only differences have a meaning.
+    /// The base station's time: microseconds; only differences have a meaning.
     pub at_us: u64,
     /// The scheduler's counters.
     pub mac: Vec<MacUe>,
@@ -29,7 +29,7 @@ pub struct Line {
     pub left_out: LeftOut,
 }
 
-/// What the scheduler has counted of a user since it came.
+/// The scheduler's counts of a user since it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct MacUe {
     /// Radio network temporary identifier.

@@ -30,7 +30,7 @@ impl MessageReader for FlexRicReader {
     }
 }
 
-// What the configuration has of a FlexRIC source.
+// The configuration of a FlexRIC source.
 
 /// Datagrams of an xApp of FlexRIC's: a line of JSON each.
 #[derive(Debug, Clone, Deserialize)]

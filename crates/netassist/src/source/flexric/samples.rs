@@ -25,7 +25,7 @@ const MAX_STEP_US: u64 = 10_000_000;
 /// Bearers of a user (3GPP TS 38.331: 32 data bearers).
 const MAX_BEARERS: usize = 32;
 
-/// What an xApp does not tell.
+/// Settings that an xApp does not report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlexRicSettings {
     /// The cell's physical cell identity.
@@ -38,7 +38,7 @@ pub struct FlexRicSettings {
     pub names: UserNames,
 }
 
-/// What stands for a user.
+/// The identifier of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UserNames {
@@ -61,7 +61,7 @@ struct User {
     tunnel: Option<u32>,
     bearers: BTreeMap<u8, Bytes>,
     before: Option<Before>,
-    /// What was gathered since the period began.
+    /// The data gathered since the period began.
     gathered: Gathered,
 }
 
@@ -86,7 +86,7 @@ impl FlexRicReader {
         Self { settings, users: HashMap::new() }
     }
 
-    /// Begins anew: lines are missing.
+    /// Restarts: lines are missing.
     pub fn forget(&mut self) {
         self.users.clear();
     }
@@ -156,7 +156,7 @@ impl FlexRicReader {
     }
 }
 
-/// How long it took, what was served and received in it, and the resource blocks; `None` where the two do not belong together.
+/// Its length, the served and received bytes in it, and the resource blocks; `None` where the two do not belong together.
 fn step(before: &Before, at_us: u64, counted: &MacUe) -> Option<(u64, Bytes, Bytes, u64)> {
     let step_us = at_us.checked_sub(before.at_us).filter(|step| (1..=MAX_STEP_US).contains(step))?;
     let served = counted.dl_aggr_tbs.checked_sub(before.counted.dl_aggr_tbs)?;
@@ -247,7 +247,7 @@ mod tests {
     fn without_a_queue_the_resource_blocks_say_how_long() {
         let mut reader = FlexRicReader::new(SETTINGS);
         read(&mut reader, &line(0, 0, 0, 0));
-        // A tenth of a second's blocks in 50 ms, of which one step of 25 ms can hold half at most.
+        // A tenth of a second's blocks in 50 ms; one step of 25 ms can hold at most half.
         let half = read(&mut reader, &line(50, 10_000, 1484, 0));
         assert_eq!(observed(&half).busy, Span::from_millis(10));
         let full = read(&mut reader, &line(100, 20_000, 1484 + 14_840, 0));

@@ -1,4 +1,4 @@
-//! The base station (gNB) of OCUDU, and of srsRAN before it: JSON with what the scheduler has counted in each period.
+//! The base station (gNB) of OCUDU, and of srsRAN before it: JSON with the scheduler's counts of each period.
 //!
 //! Sources: ocudu/ocudu at 9b0cfa6 (22 July 2026) and srsran/srsRAN_Project at 4bf1543 (16 February 2026), the JSON generators of
 //! both; the documentation of both where it does not contradict them. Not tried: a live base station.
@@ -79,8 +79,8 @@ pub struct GnbRecording {
     pub cell_rate: Rate,
 }
 
-/// 30 kHz subcarriers, 2000 slots a second (3GPP TS 38.211, table 4.3.2-1), of which a usual pattern of TDD gives seven in ten
-/// to the downlink.
+/// 30 kHz subcarriers, 2000 slots a second (3GPP TS 38.211, table 4.3.2-1); a usual pattern of TDD gives seven in ten to the
+/// downlink.
 fn default_slots() -> u32 {
     1400
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Lists are absent where they are empty. Other layers' messages have other keys and are left out. A user's entry that lacks
-//! something is left out, counted and named; the others of the message count. `dl_bs`, what waits, may be absent: some senders
-//! over UDP do not tell it, and the transport blocks say how long the user was served.
+//! something is left out, counted and named; the others of the message count. `dl_bs`, the queue, may be absent: some senders
+//! over UDP do not report it, and the transport blocks show for how long the user was served.
 
 use crate::entries::{Entries, Entry, LeftOut, fields};
 use cellcc_netassist_client::protocol::shortened;
@@ -24,7 +24,7 @@ const MAX_PCI: u16 = 1007;
 /// A message of a base station.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// What the scheduler has counted.
+    /// The scheduler's counts.
     Cells {
         /// When the period ended: milliseconds since some midnight or since 1970; only differences have a meaning.
         at_ms: u64,
@@ -33,7 +33,7 @@ pub enum Message {
         /// Entries that were left out.
         left_out: LeftOut,
     },
-    /// It refuses what was asked.
+    /// It refuses the request.
     Refusal(String),
     /// Another layer's message, or the answer to a command.
     Other,
@@ -55,17 +55,17 @@ pub struct UeReport {
     pub pci: u16,
     /// Radio network temporary identifier.
     pub rnti: u16,
-    /// What the user has acknowledged.
+    /// The rate that the user has acknowledged.
     pub downlink: Rate,
-    /// What was received of the user.
+    /// The rate received from the user.
     pub uplink: Rate,
     /// Transport blocks that were sent to the user, acknowledged or not.
     pub blocks: u64,
-    /// What waits for the user at the end of the period; zero where it is not known.
+    /// The user's queue at the end of the period; zero if unknown.
     pub queued: Bytes,
     /// The longest time between two transmissions to the user.
     pub longest_gap: Option<Span>,
-    /// From the user's request to send until its data were decoded, on average; `None` where it asked for nothing.
+    /// From the user's request to send until its data were decoded, on average; `None` if it made no request.
     pub uplink_delay: Option<Span>,
 }
 
@@ -78,7 +78,7 @@ pub enum Malformed {
     /// It has cells, and no time that can be read.
     #[error("`timestamp` is neither seconds nor a time such as 2026-07-22T10:00:00.050")]
     Timestamp,
-    /// It refuses what was asked.
+    /// It refuses the request.
     #[error("it refuses the subscription: {0}")]
     Refused(String),
 }
@@ -196,7 +196,7 @@ impl Ue {
     }
 }
 
-/// Whether a rate is possible, those decide who know the cell: [`Plausible`](crate::source::Plausible).
+/// Plausibility of a rate is decided with knowledge of the cell: [`Plausible`](crate::source::Plausible).
 fn rate(field: &str, bits_per_sec: f64) -> Result<Rate, String> {
     let is_rate = bits_per_sec.is_finite() && bits_per_sec >= 0.0;
     is_rate
@@ -215,7 +215,7 @@ fn delay(ms: f64) -> Option<Span> {
     (0.0..=MAX_DELAY_MS).contains(&ms).then(|| Span::from_secs_f64(ms / 1e3))
 }
 
-/// Seconds since 1970, or `YYYY-MM-DDTHH:MM:SS.mmm`, of which the time of day is enough.
+/// Seconds since 1970, or `YYYY-MM-DDTHH:MM:SS.mmm`, whose time of day is enough.
 fn milliseconds(timestamp: &RawValue) -> Option<u64> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,7 +1,7 @@
-//! From what a base station has counted to samples.
+//! From a base station's counts to samples.
 //!
-//! The estimator wants to know how long something waited for the user. The base station tells only what waits at the end of a
-//! period, and how many transport blocks it sent:
+//! The estimator wants to know how long something waited for the user. The base station reports only the queue at the end of a
+//! period, and the number of sent transport blocks:
 //!
 //! - Something waited at both ends: all the time. (A queue that is empty in between for long is not full at both ends.)
 //! - Else as long as the blocks take at the cell's rate of slots, times the users who were served: each of them waited while
@@ -24,7 +24,7 @@ const MAX_PERIOD_MS: u64 = 10_000;
 /// Timestamps may be of one day: they begin again after it.
 const DAY_MS: u64 = 86_400_000;
 
-/// What a base station does not tell of itself.
+/// Settings that a base station does not report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GnbSettings {
     /// Slots a second in which a cell can send to users.
@@ -40,7 +40,7 @@ pub struct GnbReader {
     before: HashMap<RadioName, Before>,
 }
 
-/// What the last report about a user said.
+/// The last report on a user.
 #[derive(Debug, Clone, Copy)]
 struct Before {
     at_ms: u64,
@@ -53,7 +53,7 @@ impl GnbReader {
         Self { settings, before: HashMap::new() }
     }
 
-    /// Begins anew: messages are missing.
+    /// Restarts: messages are missing.
     pub fn forget(&mut self) {
         self.before.clear();
     }
@@ -73,7 +73,7 @@ impl GnbReader {
             let served = cell.users.iter().filter(|user| user.blocks > 0).count().max(1) as u64;
             samples.extend(cell.users.iter().filter_map(|user| self.sample(now, at_ms, user, served)));
         }
-        // A cell reports all its users: who is missing has left, and begins anew on return.
+        // A cell reports all its users: a missing one has left, and restarts on return.
         let is_of =
             |cell: &CellReport, pci| cell.pci == Some(pci) || cell.users.iter().any(|user| user.pci == pci);
         let is_reported_of = |pci| cells.iter().any(|cell| is_of(cell, pci));
@@ -129,7 +129,7 @@ impl GnbReader {
     }
 }
 
-/// A base station's message on one cell with these users, in the form that [`parse`] reads: what an emulated cell sends.
+/// A base station's message on one cell with these users, in the form that [`parse`] reads, as an emulated cell sends it.
 ///
 /// `at_ms`: milliseconds since midnight. `pci`: the cell's identity.
 pub fn message(at_ms: u64, pci: u16, users: &[UeReport]) -> String {
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// What is observed of the first of `users`, after a message 50 ms before it.
+    /// The observation of the first of `users`, after a message 50 ms before it.
     fn observed(before: u64, users: &[UeReport]) -> Observation {
         let mut reader = GnbReader::new(SETTINGS);
         let first = message(1000, 1, &[user(before, 0)]);

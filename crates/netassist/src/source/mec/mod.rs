@@ -1,11 +1,11 @@
 //! A MEC platform's layer-2 measurements: read here, and served by the [daemon](crate::daemon) to MEC applications.
 //!
-//! There is no subscription for them, so they are asked for, and they tell what was served without telling what waited: a bandwidth
-//! is a lower bound (`Evidence::Served`). Not tried: a live platform.
+//! There is no subscription for them, so they are polled, and they report the service without the queue: a bandwidth is a lower
+//! bound (`Evidence::Served`). Not tried: a live platform.
 //!
-//! Platforms differ. What can be meant in one way only is read: one `cellUEInfo` without a list around it (Simu5G), no `timeStamp` or
-//! one of zero (optional in AdvantEDGE; the answer's arrival counts then), a cell as a number, a kind of identifier as a text, and
-//! a list of identifiers of one user, of which the first that can be read counts.
+//! Platforms differ. Unambiguous variants are read: one `cellUEInfo` without a list around it (Simu5G), no `timeStamp` or one
+//! of zero (optional in AdvantEDGE; the answer's arrival counts then), a cell as a number, a kind of identifier as a text, and
+//! a list of identifiers of one user; the first readable one counts.
 
 mod reader;
 
@@ -43,9 +43,9 @@ impl TimeStamp {
     }
 }
 
-// What the configuration has of a MEC platform.
+// The configuration of a MEC platform.
 
-/// A MEC platform's layer-2 measurements (ETSI GS MEC 012), which are asked for.
+/// A MEC platform's layer-2 measurements (ETSI GS MEC 012), which are polled.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MecLayer2 {
@@ -78,9 +78,9 @@ impl SourceKind for MecLayer2 {
     }
 }
 
-// Messages that have to be asked for, again and again.
+// Messages that must be polled.
 
-/// What an HTTP server answers, once an interval.
+/// The answer of an HTTP server, once an interval.
 #[derive(Debug)]
 pub struct HttpPoll {
     url: HttpUrl,

@@ -33,7 +33,7 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// That of a site, and what waits in it.
+    /// The publisher of a site, and its queue.
     fn new(site: SubjectToken, cells: &[CellName]) -> (Self, Waiting) {
         let (queue, waiting) = mpsc::channel(MAX_WAITING);
         let cells = cells.iter().map(|cell| (cell.pci, cell.name.clone())).collect();

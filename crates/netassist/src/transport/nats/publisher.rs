@@ -20,7 +20,7 @@ const FORGET_INTERVAL: Duration = Duration::from_secs(1);
 /// A line of the log.
 type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Through which broker a service publishes, and as what.
+/// The broker of a service, and its name there.
 #[derive(Clone)]
 pub struct PublisherSettings {
     /// The broker.
@@ -29,7 +29,7 @@ pub struct PublisherSettings {
     pub credentials: Credentials,
     /// Where the service is.
     pub site: SubjectToken,
-    /// What its cells are called.
+    /// The names of its cells.
     pub cells: Vec<CellName>,
     /// Where the flows of servers come from.
     pub addresses: BTreeMap<PeerName, IpAddr>,
@@ -93,7 +93,7 @@ impl Publisher {
         if let Some(broker) = &mut state.broker {
             broker.set_connected(false);
         }
-        // What waits is too old once there is a connection again.
+        // Waiting records are too old once there is a connection again.
         while self.waiting.try_recv().is_ok() {
             state.counts.broker_records_dropped += 1;
         }
@@ -135,7 +135,7 @@ async fn publish(shared: &Shared, client: &Client, waiting: &mut Waiting) -> Str
     "the service has ended".into()
 }
 
-/// Answers requests, and counts what the broker refuses, until the connection is lost: why.
+/// Answers requests, and counts the broker's refusals, until the connection is lost: why.
 async fn answer(
     shared: &Shared,
     connection: &mut Connection,

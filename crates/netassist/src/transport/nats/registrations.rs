@@ -1,5 +1,5 @@
-//! Registrations that come through a broker. The service does not see when such a client has gone: it forgets one that has not
-//! asked for half a minute, and each user that it has not asked for again.
+//! Registrations that come through a broker. The service does not see when such a client has gone: it forgets one without
+//! requests for half a minute, and each user that is not requested again.
 
 use crate::service::{ClientId, Reply};
 use crate::transport::shared::Shared;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Of a client whose address is not in the configuration: connection tracking has seen no flow with it.
+/// For a client whose address is not in the configuration: connection tracking has seen no flow with it.
 const UNKNOWN_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// The clients behind a broker.
@@ -55,7 +55,7 @@ impl Registrations {
             self.clients.insert(answer_to.into(), Registered { id, asked_at: now, users: HashMap::new() });
         }
         let Some(client) = self.clients.get_mut(answer_to) else { return Vec::new() };
-        // One that asks too much is not heard until it has been forgotten.
+        // One with too many requests is ignored until it has been forgotten.
         let Reply::Answers(answers) = self.shared.reply(client.id, &asked) else { return Vec::new() };
         client.asked_at = now;
         match asked {
@@ -70,7 +70,7 @@ impl Registrations {
         answers
     }
 
-    /// Forgets what was not asked for again.
+    /// Drops requests that were not repeated.
     pub(super) fn forget(&mut self, now: Time) {
         let is_old = |at: Time| now.since(at) > FORGOTTEN_AFTER;
         self.clients.retain(|_, client| {
@@ -105,7 +105,7 @@ mod tests {
     const ASK: &str = "na.ask.v1.server.video-1";
     const ANSWER: &str = "na.answer.v1.server.video-1.7";
 
-    /// A service with Alice and Bob, who have flows with everybody.
+    /// A service with Alice and Bob, who have flows with all servers.
     fn registrations() -> Registrations {
         let authority = Authority::new().unwrap();
         let until = SystemTime::now() + std::time::Duration::from_secs(3600);
@@ -146,7 +146,7 @@ mod tests {
         let now = registrations.shared.clock.now();
         registrations.forget(now + Span::from_secs(29));
         assert_eq!(sizes(&registrations), (1, 2));
-        // As if Bob had been asked for only long ago.
+        // As if the only request for Bob were long ago.
         let bob = IpAddr::from([10, 45, 0, 3]);
         registrations.clients.get_mut(ANSWER).unwrap().users.insert(bob, now - Span::from_secs(31));
         registrations.forget(now);

@@ -22,19 +22,19 @@ pub(super) struct Connected {
     answers: mpsc::Sender<Answer>,
 }
 
-/// A client has not read what it was sent.
+/// A client has not read its messages.
 pub(in crate::transport) struct Slow;
 
 /// Records have been lost: those given, or about as many older ones.
 pub(in crate::transport) struct Dropped;
 
 impl Connected {
-    /// `answers`: where what the client is sent waits.
+    /// `answers`: the queue of answers to the client.
     fn new(connection: Connection, answers: mpsc::Sender<Answer>) -> Self {
         Self { connection, answers }
     }
 
-    /// Queues what the client has not asked for. A client that lets the queue fill is disconnected.
+    /// Queues a message that the client has not requested. A client that lets the queue fill is disconnected.
     pub(in crate::transport) fn tell(&self, answer: Answer) -> Result<(), Slow> {
         self.answers.try_send(answer).map_err(|_| {
             self.connection.close(CLOSE_SLOW, b"answers are not read");

@@ -25,7 +25,7 @@ pub(super) struct Site {
     end: Mutex<Option<oneshot::Sender<()>>>,
 }
 
-/// Bytes of which no two pieces are alike.
+/// Bytes without two equal pieces.
 pub(super) fn content(bytes: usize) -> Vec<u8> {
     (0..bytes as u64).map(|index| ((index * index) >> 7) as u8).collect()
 }
@@ -126,12 +126,12 @@ impl Client {
         Self { connection, sender }
     }
 
-    /// The same connection.
+    /// Another handle of the connection.
     pub(super) fn again(&self) -> Self {
         Self { connection: self.connection.clone(), sender: self.sender.clone() }
     }
 
-    /// Waits until the windows of what nobody reads are full.
+    /// Waits until the windows of unread streams are full.
     pub(super) async fn is_sent_no_more(&self) {
         let received = async || {
             tokio::time::sleep(Duration::from_millis(250)).await;

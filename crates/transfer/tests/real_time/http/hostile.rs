@@ -1,4 +1,4 @@
-//! Clients that want what they should not have, or more than there is.
+//! Clients that request forbidden or missing things.
 
 use super::HANG_TIMEOUT;
 use super::client::Site;
@@ -108,7 +108,7 @@ async fn a_frame_of_a_gigabyte_is_not_kept() {
         send.write_all(&[&[frame], &GIGABYTE[..]].concat()).await.unwrap();
         let (code, taken) = flood(&mut send).await;
         assert_eq!(code, Some(VarInt::from_u32(Code::H3_EXCESSIVE_LOAD.value() as u32)));
-        // What was on its way when it was stopped fits in the stream's window.
+        // Data on their way when it was stopped fit in the stream's window.
         assert!((60_000..200_000).contains(&taken), "{taken}");
     }
     assert_eq!(client.get("/file", &[]).await.1, b"file");

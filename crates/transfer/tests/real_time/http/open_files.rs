@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 use std::fs::{self, File};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// One address could take all that the process may have open, and others heard that files which are there are not.
+/// One address could take all files that the process may have open, and others were told that existing files are missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_has_as_many_files_open_as_an_address_may_hears_when_to_come_again_and_gets_them_once_some_are_read()
  {

@@ -137,7 +137,7 @@ fn client(
     }
 }
 
-/// The transfer's Record, with what is known of its path here, and what the cell knows of its queue.
+/// The transfer's Record, with the known path, and the cell's knowledge of its queue.
 fn record(user: usize, outcome: &Outcome, time: Span, queueing: &Distribution) -> Record {
     let mut record = Record { version: CODE_VERSION.into(), ..outcome.record() };
     let (name, _) = USERS[user];

@@ -24,7 +24,7 @@ pub(super) fn rounds(rounds: &Rounds) -> Result<Vec<Record>, Exit> {
     let refused = |error: &dyn Display| Exit::input(format!("--transport tcp: {error}"));
     let driver = KernelDriver::new(Assisted { schemes: Arc::default(), out: rounds.out.into() });
     let driver = driver.map_err(|error| refused(&error))?;
-    // What cannot run is refused before anything runs.
+    // A scheme that cannot run is refused before any run.
     let resolve = |scheme: &String| {
         let mut scenario = scenario(scheme, rounds.time);
         driver.resolve(&mut scenario).map_err(|error| refused(&error))?;
@@ -73,7 +73,7 @@ fn scenario(scheme: &str, time: Span) -> Scenario {
     }
 }
 
-/// What one user had.
+/// The results of one user.
 fn of_user(record: &Record, user: usize) -> Record {
     let (name, _) = USERS[user];
     let mut own = record.clone();
@@ -97,7 +97,7 @@ fn series_of(series: &Series, flow: usize) -> Series {
     Series { bin: series.bin, columns: columns.collect() }
 }
 
-/// Our schemes, which hear what a service reports that reads the emulated cell's base station.
+/// Our schemes, with the reports of a service that reads the emulated cell's base station.
 #[derive(Debug)]
 struct Assisted {
     schemes: Arc<KernelSchemes>,
