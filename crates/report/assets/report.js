@@ -130,7 +130,8 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     for (const heading of slot.headings) heading.hidden = slot.hidden;
   }
 
-  // What is in the window is drawn at once, what is near it one by one, and the rest when it comes near: twenty schemes are thousands of lines.
+  // What is in the window is drawn at once, what is near it one by one, and the rest when it comes near: twenty schemes are
+  // thousands of lines.
   const drawThese = (elements) => elements.forEach((element) => {
     const draw = waiting.get(element);
     waiting.delete(element);
@@ -408,7 +409,8 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     document.head.append(script);
   });
 
-  // `cellcc view` serves the page while runs go on, with the words that say how far they are. When these change there is more to show.
+  // `cellcc view` serves the page while runs go on, with the words that say how far they are. When these change there is more
+  // to show.
   function follow() {
     load("progress.js").catch(() => { byId("progress").textContent += "; `cellcc view` has ended"; });
   }
@@ -424,7 +426,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
 
   function describeRun({ started, command, host, jobs, wall_time_s }) {
     const words = command.map((word) => (/^[\w./=:,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`));
-    byId("made").append(` · ${started} · ${host.os} ${host.arch}, ${jobs} of ${host.cpus} processors · ${number(wall_time_s)} s · `, create("code", {}, words.join(" ")));
+    byId("made").append(` · ${started} · ${host.os} ${host.arch}, ${jobs} of ${host.cpus} CPUs · ${number(wall_time_s)} s · `, create("code", {}, words.join(" ")));
   }
 
   // Fetches the series of the chosen trace, where they are not in the page, and draws again.

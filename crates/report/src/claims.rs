@@ -1,4 +1,4 @@
-//! The page of claims: of each paper its figures, and its claims, a row each, with the paper's value and what came out on one line.
+//! The page of claims: each paper's figures, and its claims, one row each, with the paper's value and ours on one line.
 
 use crate::Figure;
 use crate::drawing::markup::escape;
@@ -15,11 +15,11 @@ pub struct ClaimRow<'a> {
     pub group: &'a str,
     /// Where in the paper.
     pub source: &'a str,
-    /// What the paper says.
+    /// The paper's statement.
     pub says: &'a str,
     /// The paper's value, as it has it.
     pub reports: &'a str,
-    /// What came out, as text.
+    /// Our result, as text.
     pub here: String,
     /// The verdict; its first word is hit, partly, miss or untested.
     pub verdict: String,
@@ -29,7 +29,7 @@ pub struct ClaimRow<'a> {
     pub paper: Option<f64>,
     /// The values of a hit.
     pub hit: Option<(f64, f64)>,
-    /// What came out, where it is one number.
+    /// Our result, if it is one number.
     pub value: Option<f64>,
     /// Its 95 % interval.
     pub interval: Option<(f64, f64)>,
@@ -80,14 +80,14 @@ pub struct ClaimFigure<'a> {
     pub source: &'a str,
     /// The names of the claims about the same runs.
     pub claims: Vec<&'a str>,
-    /// What is drawn.
+    /// The drawing.
     pub figure: Figure,
 }
 
 /// Pixels of a line of values.
 const WIDTH: f64 = 260.0;
 const HEIGHT: f64 = 22.0;
-/// The part of a line's width on either side of what is drawn.
+/// The part of a line's width on either side of the drawing.
 const MARGIN: f64 = 0.06;
 
 const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:75rem;padding:0 1rem;color:#222;background:#fff}\
@@ -105,16 +105,16 @@ const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;m
     figure [fill='#1C1F23']{fill:#ddd}figure [stroke='#1C1F23']{stroke:#ddd}figure [stroke='#DDE0E3']{stroke:#333}\
     figure [fill='#D2D6DA']{fill:#3a3f44}}";
 
-/// One HTML page that loads nothing. Of each paper, in the order of the rows, the figures, and each claim with the paper's value (a
-/// diamond), the values of a hit (a band), and what came out (a dot with its 95 % interval).
+/// One HTML page that loads nothing. For each paper, in the order of the rows, the figures, and each claim with the paper's
+/// value (a diamond), the values of a hit (a band), and our result (a dot with its 95 % interval).
 pub fn claims_page(rows: &[ClaimRow], figures: &[ClaimFigure]) -> String {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>{0}</title><style>{STYLE}</style></head><body><h1>{0}</h1><p>In figures a star or a dashed \
-         line is the paper's value, or stands at the paper's ratio from what came out here; over time the first run is drawn. In \
+         line is the paper's value, or the paper's ratio times our result; over time the first run is drawn. In \
          tables, diamond: the paper. Band: the values of a hit. Dot and line: here, with the 95 % interval over traces. Each line \
          has its own scale.</p>\n",
-        "What the papers say, and what comes out here"
+        "The papers' claims, and our results"
     );
     let mut groups: Vec<&str> =
         rows.iter().map(|row| row.group).chain(figures.iter().map(|it| it.group)).collect();
@@ -178,7 +178,7 @@ fn table(page: &mut String, rows: &[&ClaimRow]) {
     page.push_str("</tbody></table>\n");
 }
 
-/// A text with what stands between backticks as code.
+/// A text with the parts between backticks as code.
 fn with_code(text: &str) -> String {
     let parts = text.split('`').map(escape).enumerate();
     parts

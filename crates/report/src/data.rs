@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 /// Values of all time series in a page by itself: at about five characters each, a third of the report's 5 MB.
 const SERIES_VALUES: usize = 300_000;
-/// The same in a page that has others next to it: of twenty schemes on sixty traces it takes 3 MB at most.
+/// The limit in a page with other files next to it: for twenty schemes on sixty traces it takes 3 MB at most.
 const SERIES_VALUES_IN_FOLDER: usize = 70_000;
 /// Values of all time series in the file next to the page: about 40 MB.
 const VALUES_APART: usize = 8_000_000;
@@ -50,19 +50,19 @@ const DELAYS: [(&str, &str, Column); 4] = [
     ("queueing", "mean", QUEUEING_MEAN),
 ];
 
-/// What the report's script draws.
+/// The input of the report's script.
 #[derive(Serialize)]
 pub(crate) struct Data {
     markers: Vec<String>,
     dashes: [&'static [u32]; 4],
-    /// What the legend chooses among, by group.
+    /// The choices of the legend, by group.
     lines: Vec<Key>,
     #[serde(flatten)]
     sheet: Sheet,
     runs: Runs,
     /// Traces whose series stand in the file next to the page; `null`: there is no folder.
     apart: Option<Vec<String>>,
-    /// What was left out of the file, as sentences.
+    /// The omissions of the file, as sentences.
     #[serde(skip)]
     pub(crate) left_out: Vec<String>,
 }
@@ -93,7 +93,7 @@ struct Runs {
     rows: Vec<Run>,
 }
 
-/// A run: its row's name and group, its trace, its seed, and a value a column.
+/// A run: its row's name and group, its trace, its seed, and one value per column.
 #[derive(Serialize)]
 struct Run(String, usize, String, u64, Vec<Short>);
 
@@ -129,7 +129,7 @@ impl Sheet {
         self.figures.push(InSlot { slot, pick, keys, figure });
     }
 
-    /// What is over time on a trace, of the first seed.
+    /// The series over time on a trace, from the first seed.
     fn add_series(&mut self, comparison: &Comparison, trace: Trace, detail: Detail, most_curves: usize) {
         let pick = [("series", trace.name)];
         self.add("time", pick, over_time(comparison, trace, &quantities(), detail));
@@ -143,7 +143,7 @@ impl Sheet {
 }
 
 impl Data {
-    /// What a page by itself shows or, `in_folder`, one that has the file [`series_script`] next to it.
+    /// The content of a page by itself or, `in_folder`, of one that has the file [`series_script`] next to it.
     pub(crate) fn new(comparison: &Comparison, columns: &[Column], in_folder: bool) -> Self {
         let mut data = Self {
             markers: markers(),
@@ -200,7 +200,7 @@ impl Data {
         }
     }
 
-    /// What is over time, of the first seed on some traces.
+    /// The series over time, from the first seed on some traces.
     fn add_series(&mut self, comparison: &Comparison) {
         let places = Places::new(comparison, self.apart.is_some());
         for &trace in &places.within {
@@ -213,7 +213,7 @@ impl Data {
     }
 }
 
-/// Where the time series of each trace stand, and in what detail.
+/// The places of each trace's time series, and their detail.
 struct Places<'a> {
     /// In the page.
     within: Vec<Trace<'a>>,
@@ -249,7 +249,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// What of the series is not shown, as sentences.
+    /// The omitted part of the series, as sentences.
     fn left_out(&self, comparison: &Comparison, in_folder: bool) -> Vec<String> {
         if self.all == 0 {
             return vec!["The Records came without time series.".into()];
@@ -259,9 +259,9 @@ impl<'a> Places<'a> {
         let shown = self.within.len() + if in_folder { self.apart.len() } else { 0 };
         let (all, seeds, points) = (self.all, comparison.seeds.len(), self.detail.points);
         say(shown < all, format!("Time series are shown for {shown} of {all} traces, spread evenly."));
-        say(seeds > 1, format!("Time series are of the first of {seeds} seeds."));
+        say(seeds > 1, format!("Time series show the first of {seeds} seeds."));
         let flows = comparison.all_runs().map(|run| run.flows.len()).max().unwrap_or(0);
-        say(flows > MOST_FLOWS, format!("Time series are of the first {MOST_FLOWS} flows of a run."));
+        say(flows > MOST_FLOWS, format!("Time series show the first {MOST_FLOWS} flows of a run."));
         let columns = comparison.all_runs().flat_map(|run| &run.series.columns);
         let longest = columns.map(|column| column.values.len()).max();
         let thinned = format!("Each line is thinned to {points} points that keep every minimum and maximum.");
@@ -280,8 +280,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The file next to a page in a folder: a script, as a page that is opened from a disk may not read files; `None` where the page has
-/// all series. It hands over the figures of each trace as text, of which the page reads what it shows.
+/// The file next to a page in a folder: a script, as a page that is opened from a disk may not read files; `None` where the
+/// page has all series. It hands over the figures of each trace as text, and the page reads those that it shows.
 pub(crate) fn series_script(comparison: &Comparison) -> Option<String> {
     let Places { apart, detail, most_curves, .. } = Places::new(comparison, true);
     let sheet = |trace: &Trace| {
@@ -294,7 +294,7 @@ pub(crate) fn series_script(comparison: &Comparison) -> Option<String> {
     (!sheets.is_empty()).then(|| format!("cellccPart({{\"series\": {json}}});\n"))
 }
 
-/// What schemes get, the first one shown first; a share of links that nobody knows is not known, either.
+/// The gains of schemes, the first one shown first; the share of unknown links is also unknown.
 fn gets(comparison: &Comparison) -> Vec<Column> {
     let (first, share) = (comparison.gets(), UTILISATION);
     let is_known =

@@ -1,5 +1,6 @@
-//! The harm that schemes do to a victim (Ware et al., Beyond Jain's Fairness Index, HotNets 2019): the share of what a flow has alone
-//! that it loses next to another one. A scheme may be deployed that does no more harm to the victim than the victim does to itself.
+//! The harm that schemes do to a victim (Ware et al., Beyond Jain's Fairness Index, HotNets 2019): the part of a flow's
+//! performance alone that it loses in competition with another one. A scheme may be deployed that does no more harm to the
+//! victim than the victim does to itself.
 
 use crate::comparison::{Comparison, Row, Trace, distinct, label_by};
 use crate::tables::grid::{Cell, Grid, GridRow, titles};
@@ -7,20 +8,20 @@ use crate::tables::number::three_digits;
 use cellcc_experiment::{HEAD_START, Metrics, Record, next_to};
 use cellcc_statistics::{Average, Certainty, Kind, mean};
 
-/// What the columns mean.
-pub(crate) const NOTE: &str = "Harm: the share of what the victim has alone that it loses next to the scheme (0: nothing, 1: all, below 0: it \
-    gains), over the time in which both run; each condition counts once, with the mean of the victim first and second. Excess: this minus \
-    what the victim does to itself. `no more harm`: the whole 95 % interval of the excess is at most 0.05 (cellcc's own margin); `more harm`: \
-    it is all above; `undecided` otherwise. Found from: the least excess that conditions as many and as different as these call \
-    `more harm` in 4 of 5 cases; what is undecided below it needs more conditions. A victim with a harm above 0.9 starves, whatever the mean.";
+/// The meaning of the columns.
+pub(crate) const NOTE: &str = "Harm: the fraction of its performance alone that the victim loses in competition with the scheme (0: nothing, 1: all, below 0: it \
+    gains), over the time in which both run; each condition counts once, with the mean of the victim first and second. Excess: harm minus \
+    that of a second victim. `no more harm`: the whole 95 % interval of the excess is at most 0.05 (cellcc's own margin); `more harm`: \
+    it is all above; `undecided` otherwise. Found from: the smallest excess that this number and spread of conditions detects as `more harm` in 4 of 5 cases; a smaller undecided \
+    excess needs more conditions. A victim with a harm above 0.9 starves, whatever the mean.";
 
 /// The excess up to which a scheme does no more harm than the victim's own like. Our choice.
 const MARGIN: f64 = 0.05;
 
-/// What a victim loses by a flow next to it: of what it has alone, and then.
+/// The loss of a victim in competition with a flow: its metrics alone, and then.
 type Measure = fn(&Metrics, &Metrics) -> Option<f64>;
 
-/// Title, what of it, and the measure.
+/// Title, statistic, and the measure.
 const MEASURES: [(&str, &str, Measure); 6] = [
     ("Throughput", "harm", |alone, shared| more_is_better(alone.throughput_mbit_s, shared.throughput_mbit_s)),
     ("Delay", "harm, mean", |alone, shared| {
@@ -31,7 +32,7 @@ const MEASURES: [(&str, &str, Measure); 6] = [
     }),
     ("Loss", "points", |alone, shared| Some((shared.loss_ratio - alone.loss_ratio) * 100.0)),
     ("Completion", "harm", |alone, shared| {
-        // What never completes has lost all.
+        // A flow that never completes has lost all.
         let never = f64::INFINITY;
         less_is_better(alone.completion_time_s?, shared.completion_time_s.unwrap_or(never))
     }),
@@ -49,7 +50,7 @@ fn less_is_better(alone: f64, shared: f64) -> Option<f64> {
     (shared > 0.0).then(|| 1.0 - alone / shared)
 }
 
-/// Whether a scheme may be deployed next to the victim.
+/// The admissibility of a scheme in competition with the victim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     NoMore,
@@ -129,7 +130,7 @@ fn table(comparison: &Comparison, victim: &str, pairs: &[Pair]) -> Grid {
         .collect();
     let shown: Vec<usize> =
         (0..MEASURES.len()).filter(|&at| measured.iter().any(|(_, values)| !values[at].is_empty())).collect();
-    // What the source of the victim is there for.
+    // The purpose of the victim's source.
     let decides = [MISSED, COMPLETION].into_iter().find(|at| shown.contains(at)).unwrap_or(THROUGHPUT);
     let rows = measured.iter().map(|(pair, values)| {
         let harm = shown.iter().map(|&at| Cell::of(average(&values[at])));
@@ -195,7 +196,7 @@ fn by_condition<'a>(
 }
 
 impl Pair<'_> {
-    /// What the victim loses on each condition.
+    /// The victim's loss on each condition.
     fn harm(&self, comparison: &Comparison, measure: Measure) -> Vec<(f64, String)> {
         by_condition(comparison, |setting| {
             let orders = self.in_both_orders(comparison, setting, self.scheme, measure);
@@ -250,7 +251,7 @@ mod tests {
 
     const CONDITIONS: usize = 36;
 
-    /// What `bbr` does to `cubic` under 36 conditions. Alone the victim has 10 Mbit/s, and next to its like 5.
+    /// The harm of `bbr` to `cubic` under 36 conditions. Alone the victim has 10 Mbit/s, and next to its like 5.
     fn records(harm: impl Fn(usize) -> f64) -> Vec<Record> {
         let capacity = Arc::new(Capacity::unlimited());
         let capacities = Capacities { forward: vec![Arc::clone(&capacity)], reverse: capacity };
@@ -282,7 +283,7 @@ mod tests {
         FlowRecord { metrics: Metrics { throughput_mbit_s, ..Metrics::default() }, ..FlowRecord::default() }
     }
 
-    /// The same conditions, and other harm.
+    /// Sets other harm under these conditions.
     fn set(records: &mut [Record], harm: impl Fn(usize) -> f64) {
         for (condition, rows) in records.chunks_mut(4).enumerate() {
             let next_to_bbr = 10.0 * (1.0 - harm(condition));

@@ -10,7 +10,7 @@ use crate::tables::column::columns;
 use crate::tables::grid::{self, Cell, Grid, GridRow};
 use crate::tables::text_table::{footnotes, headline};
 use crate::tables::wrap::parts;
-use cellcc_experiment::{Record, SCHEMA_VERSION, TRANSFER};
+use cellcc_experiment::{DEFAULT_DRIVER, Record, SCHEMA_VERSION, TRANSFER};
 use cellcc_units::Span;
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub(crate) enum Placed<'a> {
     Alone,
     /// With other files next to it.
     InFolder,
-    /// The same of runs that may go on: it says how far they are, and follows them.
+    /// With runs that may go on: it shows their progress, and follows them.
     Live(&'a str),
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, p
     )
 }
 
-/// Puts each text in place of its `{{name}}`, once; what is put in is not looked at again.
+/// Puts each text in place of its `{{name}}`, once; the texts themselves are not searched.
 fn fill(template: &str, texts: &[(&str, &str)]) -> String {
     let mut page =
         String::with_capacity(texts.iter().map(|(_, text)| text.len()).sum::<usize>() + template.len());
@@ -85,29 +85,34 @@ fn fill(template: &str, texts: &[(&str, &str)]) -> String {
     page
 }
 
-/// What all runs have in common, in one line. Of transfers nobody has planned the path, where it has no RTT.
+/// The common settings of all runs, in one line. Transfers without an RTT have no planned path.
 fn conditions(records: &[Record]) -> String {
     let has_path = |run: &Record| is_planned(run) || !run.scenario.path.rtt.is_zero();
     let of_paths = |value: fn(&Record) -> String| different(records, has_path, value);
     let mut parts = Vec::new();
     if of_schemes(records).any(has_path) {
-        parts.push(format!("RTT {}", of_paths(|run| run.scenario.path.rtt.to_string())));
+        parts.push(format!("base RTT {}", of_paths(|run| run.scenario.path.rtt.to_string())));
         parts.push(format!("queue {}", of_paths(|run| run.scenario.path.queue.to_string())));
     }
     if records.iter().any(|run| !run.scenario.path.loss.is_zero()) {
         parts.push(format!("random loss {}", of_paths(|run| run.scenario.path.loss.to_string())));
     }
-    parts.push(format!("{} a run", lengths(records)));
+    parts.push(format!("{} per run", lengths(records)));
     let traces: BTreeSet<_> = records.iter().map(|run| &run.scenario.trace).collect();
     parts.push(match traces.len() {
         1 => "1 trace".into(),
         count => format!("{count} traces"),
     });
-    parts.push(format!("driver {}", different(records, |_| true, |run| run.driver.clone())));
+    parts.push(different(records, |_| true, |run| driver(&run.driver).to_owned()));
     parts.join(" · ")
 }
 
-/// What made the Records: the version, and the seeds where they were planned.
+/// The driver in a word that needs no manual.
+fn driver(name: &str) -> &str {
+    if name == DEFAULT_DRIVER { "simulator" } else { name }
+}
+
+/// The source of the Records: the version, and the seeds where they were planned.
 fn made_of(records: &[Record]) -> String {
     let version = different(records, |_| true, |run| run.version.clone());
     let seeds = different(records, is_planned, |run| run.scenario.seed.to_string());
@@ -119,7 +124,7 @@ fn is_planned(run: &Record) -> bool {
     run.scenario.driver != TRANSFER
 }
 
-/// The different values of the schemes' runs of which it is known, or how many there are.
+/// The different known values of the schemes' runs, or their number.
 fn different(records: &[Record], is_known: fn(&Record) -> bool, value: fn(&Record) -> String) -> String {
     let values = distinct(of_schemes(records).filter(|run| is_known(run)).map(value));
     if values.len() > MOST_NAMED { format!("{} different", values.len()) } else { values.join(", ") }

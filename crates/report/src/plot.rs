@@ -1,4 +1,4 @@
-//! The figure of a paper: its reader chooses what stands on the axes, which schemes, in which order and under which names.
+//! The figure of a paper: its reader chooses the quantities of the axes, the schemes, their order and their names.
 
 use crate::comparison::{Comparison, Row, View, distinct, label_by};
 use crate::figure::{Figure, Paper};
@@ -10,20 +10,20 @@ use cellcc_experiment::{Record, row_name, same_scheme, varied};
 use cellcc_units::{ParseError, instead};
 use std::str::FromStr;
 
-/// What a figure shows, and on which paper. The command and the Python package make it of the same words.
+/// The content of a figure, and its paper. The command and the Python package make it of the same words.
 #[derive(Debug, Clone, Default)]
 pub struct Plot {
     /// A column of the table (`rtt-p95`), or a condition that is varied (`path.rtt`, or `rtt`).
     pub x: String,
-    /// Columns of the table: a plot each, one below the other; none named: what schemes get.
+    /// Columns of the table: one plot each, one below the other; none named: the schemes' gain.
     pub y: Vec<TableColumn>,
     /// These schemes, in this order; none named: all, in the order of the plan.
     pub schemes: Vec<Named>,
-    /// Of the varied conditions only those with these values: `path.queue=65pkt`.
+    /// Only these values of the varied conditions: `path.queue=65pkt`.
     pub only: Vec<Named>,
-    /// The title of the horizontal axis; none: what it shows.
+    /// The title of the horizontal axis; none: its quantity.
     pub x_title: Option<String>,
-    /// The titles of the vertical axes, from above; none: what they show.
+    /// The titles of the vertical axes, from above; none: their quantities.
     pub y_titles: Vec<String>,
     /// The averages alone.
     pub no_intervals: bool,
@@ -33,7 +33,7 @@ pub struct Plot {
     pub font: Option<Vec<u8>>,
 }
 
-/// A scheme and what a figure calls it, `reminis(dtt=2x)=Reminis`, or a condition and its value, `path.queue=65pkt`.
+/// A scheme and its name in a figure, `reminis(dtt=2x)=Reminis`, or a condition and its value, `path.queue=65pkt`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     of: String,
@@ -44,7 +44,7 @@ impl FromStr for Named {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        // The arguments of a scheme have signs of equality, too.
+        // The arguments of a scheme also have signs of equality.
         let arguments = text.rfind(')').map_or(0, |at| at + 1);
         let (of, name) = match text[arguments..].find('=').map(|at| text.split_at(arguments + at)) {
             Some((of, name)) => (of, Some(name[1..].trim().to_owned())),
@@ -102,7 +102,7 @@ impl Plot {
         figure.title = format!("{title}: {}", figure.title);
         self.dress(&comparison, &mut figure);
         if figure.panels.iter().all(|panel| panel.marks.is_empty()) {
-            return Err(ReportError::Plot("no run has a value of what the axes are to show".into()));
+            return Err(ReportError::Plot("no run has a value for the axes".into()));
         }
         match crate::drawing::svg::too_small(&figure, &self.paper) {
             Some(problem) => Err(ReportError::Plot(format!("the figure has no room: {problem}"))),
@@ -143,7 +143,7 @@ impl Plot {
         if self.font.is_some() { Err(ReportError::Plot("this build reads no fonts".into())) } else { Ok(svg) }
     }
 
-    /// Keeps the rows that are asked for, in the order and under the names asked for.
+    /// Keeps the chosen rows, in the chosen order and under the chosen names.
     fn keep(&self, comparison: &mut Comparison) -> Result<(), ReportError> {
         let known = varied_keys(comparison);
         for Named { of, name } in &self.only {

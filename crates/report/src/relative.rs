@@ -7,7 +7,7 @@ use crate::tables::grid::{Cell, Grid, GridRow, titles};
 use cellcc_experiment::{DEFAULT_DRIVER, Record};
 use cellcc_statistics::{Average, Certainty, FEWEST, Kind, mean};
 
-/// What the columns mean that are no ratios of the scheme's value to the baseline's.
+/// The meaning of the columns that are no ratios of the scheme's value to the baseline's.
 pub(crate) const NOTE: &str = "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the \
     baseline. Loss: the difference in percentage points, its mean. Resent: the packets of all traces / the baseline's.";
 
@@ -38,8 +38,8 @@ const COLUMNS: [Column; 8] = [
 ];
 
 impl Against {
-    /// Shares, which may be zero, by their difference; quantities with a geometric mean, of which more is better, by how many times
-    /// less there is.
+    /// Shares, which may be zero, by their difference; quantities with a geometric mean, where more is better, by the factor
+    /// that is missing.
     fn of(column: &Column) -> Self {
         match (column.unit, column.average) {
             ("%", _) => Self::Difference,
@@ -48,7 +48,7 @@ impl Against {
         }
     }
 
-    /// The heading of a column, and what stands below it.
+    /// The heading of a column, and the line below it.
     fn heading(column: &Column) -> (&'static str, &'static str) {
         let below = match Self::of(column) {
             Self::Ratio => column.statistic,
@@ -59,17 +59,17 @@ impl Against {
     }
 }
 
-/// What the rows of a comparison are held against.
+/// The reference of a comparison's rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HeldAgainst<'a> {
     Nothing,
     /// One of its schemes.
     Scheme(&'a str),
-    /// The same rows of other results, and what these are called.
+    /// Matching rows of other results, and their name.
     Results(&'a [Record], &'a str),
 }
 
-/// The tables of ratios, and of other results in sentences what has changed.
+/// The tables of ratios, and sentences on changes from other results.
 #[derive(Default)]
 pub(crate) struct Relative {
     pub(crate) tables: Vec<Grid>,
@@ -115,13 +115,13 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
         "Changed, the same on every trace".to_owned(),
         format!("Changed, on fewer traces than the {FEWEST} of an interval"),
         "Changed within the intervals".to_owned(),
-        "The same".to_owned(),
+        "Unchanged".to_owned(),
         format!("Not in {name}"),
         format!("Only in {name}"),
     ];
     let mut rows = what.each_ref().map(|_| Vec::new());
     for &(row, base) in pairs {
-        // Of the first three kinds, the columns that differ so.
+        // The columns of the first three kinds that differ so.
         let mut columns: [Vec<String>; 3] = Default::default();
         let mut is_same = true;
         for (column, average) in COLUMNS.iter().zip(averages(sides, row, base)) {
@@ -190,7 +190,7 @@ fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
     std::iter::once(averages).chain(spread).collect()
 }
 
-/// What of the ratios on the traces is shown.
+/// The shown statistics of the ratios on the traces.
 const SPREAD: [(&str, &str); 7] = [
     ("Mean RTT", "min"),
     ("Mean RTT", "25 %"),
@@ -207,8 +207,7 @@ const MOST_NAMED: usize = 8;
 /// Relative differences up to this come from summing in another order.
 const SAME: f64 = 1e-9;
 
-/// What drivers that run the same schemes are compared in, as the issue of a simulator's fidelity is put: how much is
-/// carried, and how long it takes.
+/// The measures of comparing drivers that run the same schemes: throughput, and delay.
 const FIDELITY: [(&str, Column); 3] = [("%", THROUGHPUT), ("mean, %", RTT_MEAN), ("p95, %", RTT_P95)];
 
 /// With more traces than this, only the means over them and the largest are shown.
@@ -256,7 +255,7 @@ fn fidelity_of(comparison: &Comparison, simulated: Row, other: Row) -> Grid {
     }
 }
 
-/// Of each column, the average of what was paired by trace.
+/// The average, for each column, of the pairs by trace.
 fn averages(sides: Sides, row: Row, base: Row) -> Vec<Option<Average>> {
     const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
     let averages = COLUMNS.iter().map(|column| {

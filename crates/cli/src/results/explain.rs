@@ -1,4 +1,4 @@
-//! `cellcc explain`: how much of the queueing delay is the link's own, and how much the sender's. What it prints is of `cellcc_report`.
+//! `cellcc explain`: how much of the queueing delay is the link's own, and how much the sender's. `cellcc_report` makes its output.
 
 use crate::exit::{Exit, print, tell, write_file};
 use crate::grid;
@@ -13,27 +13,33 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc explain results
+  cellcc explain lte-drive 3g --rtt 40ms
+  cellcc explain results --figure results/explain.svg")]
 pub(crate) struct Args {
-    /// Traces, as for `compare`: the least delay at several uses. Or a folder that `compare` left: the schemes next to it.
+    /// Traces, as for `compare`, for their lower bound at several utilisations; or an output folder of `compare`, for its
+    /// schemes and the bound.
     #[arg(required = true, value_name = "TRACE|DIR")]
     what: Vec<String>,
-    /// The RTT without any queue; of a folder, that of each run is taken.
+    /// Base RTT of traces; a folder has its own.
     #[arg(long, value_name = "TIME", default_value = "40ms")]
     rtt: Span,
-    /// How much of each trace; of a folder, that of each run is taken.
-    #[arg(long, value_name = "TIME", default_value = "60s")]
+    /// Length of each trace to use; a folder has its own.
+    #[arg(long, short, value_name = "TIME", default_value = "60s")]
     duration: Span,
-    /// What a lone packet waits for that finds the phone silent, as for `compare`; of a folder, that of each run is taken.
+    /// Uplink access delay, as for `compare`; a folder has its own.
     #[arg(long, value_name = "ACCESS")]
     access: Option<Access>,
-    /// Write a picture here: use against delay, with the bound as a line.
+    /// Write a plot of utilisation against delay, with the bound as a line.
     #[arg(long, value_name = "FILE.svg")]
     figure: Option<PathBuf>,
-    /// Of results: the delay of the others next to that of this scheme at the same use, along the line that several values of its
-    /// knob draw.
+    /// For a folder: compare the other schemes' delay with this scheme's at the same utilisation, on the line through several
+    /// values of its parameter.
     #[arg(long, value_name = "SCHEME")]
     against: Option<String>,
-    /// How to print it.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }
@@ -65,12 +71,19 @@ fn of_links(args: &Args, given: &[String]) -> Result<(), Exit> {
     write_figure(args, || FrontierFigure::new("The least queueing delay", &least))?;
     let rows: Vec<LinkDelay> =
         parts.iter().zip(&least).map(|(part, least)| LinkDelay::new(part, least)).collect();
-    let headings =
-        ["trace", "a lone packet", "use 0.90", "use 0.95", "use 0.98", "p95 at 0.95", "p95 at 0.98"];
+    let headings = [
+        ("trace", "trace"),
+        ("a lone packet", "single packet"),
+        ("use 0.90", "at 0.90"),
+        ("use 0.95", "at 0.95"),
+        ("use 0.98", "at 0.98"),
+        ("p95 at 0.95", "p95 at 0.95"),
+        ("p95 at 0.98", "p95 at 0.98"),
+    ];
     let legend = format!(
-        "Mean queueing delay in ms: of a packet alone in the queue, and the least at which 0.90, 0.95\n\
-         and 0.98 of the link is used, of a sender that knows in advance what each {} carries, but\n\
-         not when in it; and the 95th percentile of the sender whose mean is the least.",
+        "Mean queueing delay in ms: of a single packet in an empty queue, and its lower bound at a\n\
+         utilisation of 0.90, 0.95 and 0.98, for a sender that knows in advance how much each {}\n\
+         carries, but not the timing within it; and that sender's 95th percentile.",
         args.rtt
     );
     print_rows(args.format, &headings, &rows, link_cells, &legend)
@@ -80,7 +93,7 @@ fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
     let Results { info, records } = Results::read_with(folder, SeriesOf::NoRun)?;
     let explanation = Explanation::new(&records, &TraceCache::default())
         .map_err(|error| Exit::input(format!("{}: {}", folder.display(), with_causes(&error))))?;
-    // The least delay takes the longest to find, and what is held against a line alone does not need it.
+    // The least delay takes the longest to find, and comparisons with a line alone do not need it.
     let least = || -> Result<Vec<DelayFloor>, Exit> {
         let least = least_delays(explanation.parts())?;
         write_figure(args, || explanation.figure(&info.title, &least))?;
@@ -88,11 +101,18 @@ fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
     };
     let Some(against) = &args.against else {
         let rows = explanation.delays(&least()?);
-        let legend = "Queueing delay in ms, arithmetic means over the runs. least: the least mean at which as much of\n\
-                      the link is used, of a sender that knows in advance what each RTT carries, but not when in it;\n\
-                      own: what the scheme adds to that.";
+        let legend = "Queueing delay in ms, arithmetic means over the runs. lower bound: the smallest mean at this\n\
+                      utilisation, for a sender that knows in advance how much each RTT carries, but not the timing\n\
+                      within it; self-inflicted: the mean minus that bound.";
         let legend = format!("{legend}{}", of_access(explanation.parts()));
-        let headings = ["scheme", "use", "mean", "least", "own", "p95"];
+        let headings = [
+            ("scheme", "scheme"),
+            ("use", "utilisation"),
+            ("mean", "delay(mean)"),
+            ("least", "lower bound"),
+            ("own", "self-inflicted"),
+            ("p95", "p95"),
+        ];
         return print_rows(args.format, &headings, &rows, scheme_cells, &legend);
     };
     if args.figure.is_some() {
@@ -100,26 +120,37 @@ fn of_results(args: &Args, folder: &Path) -> Result<(), Exit> {
     }
     let rows = explanation.against(against)?;
     let legend = format!(
-        "Use, and 95th percentile and mean of the queueing delay in ms: arithmetic means over {} traces. line: the\n\
-         delay of {against} at the same use, along its knob; ratio: the scheme's divided by that, and its 95 %\n\
-         interval over traces. Below 1 a scheme has less delay than any setting of {against}.",
+        "Utilisation, and 95th percentile and mean of the queueing delay in ms: arithmetic means over {} traces.\n\
+         line: the delay of {against} at the same utilisation, between its settings; ratio: the scheme's delay\n\
+         divided by that, and its 95 % interval over traces. Below 1 a scheme has less delay than {against}.",
         rows.first().map_or(0, |row| row.traces)
     );
-    let headings = ["scheme", "use", "p95", "line", "ratio", "mean", "line", "ratio"];
+    let headings = [
+        ("scheme", "scheme"),
+        ("use", "utilisation"),
+        ("p95", "p95"),
+        ("line", "line"),
+        ("ratio", "ratio"),
+        ("mean", "mean"),
+        ("line", "line"),
+        ("ratio", "ratio"),
+    ];
     print_rows(args.format, &headings, &rows, against_cells, &legend)
 }
 
-/// What a legend says where runs had an access.
+/// The legend's sentence on runs with an access delay.
 fn of_access(parts: &[LinkPart]) -> String {
     let accesses = parts.iter().filter_map(|part| part.access.as_ref());
     let longest = accesses.map(Access::longest).max();
     let note = |longest| {
-        format!("\nA packet that found the phone silent waited up to {longest} more: own has that in it.")
+        format!(
+            "\nA packet that found the phone silent waited up to {longest} more, which counts as self-inflicted."
+        )
     };
     longest.map(note).unwrap_or_default()
 }
 
-/// Writes the figure where one is asked for.
+/// Writes the figure of `--figure`.
 fn write_figure(args: &Args, figure: impl FnOnce() -> FrontierFigure) -> Result<(), Exit> {
     let Some(path) = &args.figure else { return Ok(()) };
     write_file(path, Figure::from(&figure()).svg())?;
@@ -127,16 +158,18 @@ fn write_figure(args: &Args, figure: impl FnOnce() -> FrontierFigure) -> Result<
     Ok(())
 }
 
-/// A table; in the forms for people with its legend.
+/// A table; in the forms for people with its legend. Each heading is its name in CSV, which programs read, and the one in tables.
 fn print_rows<T: Serialize>(
     format: TableFormat,
-    headings: &[&str],
+    headings: &[(&str, &str)],
     rows: &[T],
     cells: fn(&T) -> Vec<String>,
     legend: &str,
 ) -> Result<(), Exit> {
     let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
-    let text = grid::render(format, headings, &cells, rows)?;
+    let is_csv = format == TableFormat::Csv;
+    let headings: Vec<_> = headings.iter().map(|(csv, shown)| if is_csv { *csv } else { *shown }).collect();
+    let text = grid::render(format, &headings, &cells, rows)?;
     match format {
         TableFormat::Table | TableFormat::Markdown => print(&format!("{text}\n\n{legend}")),
         TableFormat::Json | TableFormat::Csv => print(&text),

@@ -10,7 +10,7 @@ use std::fs;
 
 const USERS: [&str; 3] = ["alice", "bob", "carol"];
 
-/// The second run used to fail, the first figure of the report to be empty, and nobody to say what is gained.
+/// The second run used to fail, the first figure of the report to be empty, and the gain to be missing.
 #[test]
 fn an_operator_reads_in_one_sentence_what_is_gained_also_from_the_second_run() {
     let _alone = alone();
@@ -28,7 +28,7 @@ fn an_operator_reads_in_one_sentence_what_is_gained_also_from_the_second_run() {
     assert_eq!(text.matches("throughput counts acknowledged packets").count(), 1, "{text}");
     assert!(text.contains("netassist-demo-2/report.html") && text.contains("cellcc assist page"), "{text}");
     let report = fs::read_to_string(folder.path().join("cellcc-out/netassist-demo-2/report.html")).unwrap();
-    assert!(report.contains("RTT 20ms · queue 1000pkt · 2s a run · 3 traces · driver transfer"));
+    assert!(report.contains("base RTT 20ms · queue 1000pkt · 2s per run · 3 traces · transfer"));
 }
 
 mod punctual {

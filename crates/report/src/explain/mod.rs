@@ -24,7 +24,7 @@ use cellcc_link::SpecError;
 use cellcc_units::Span;
 use thiserror::Error;
 
-/// What cannot be explained.
+/// Reasons why results cannot be explained.
 #[derive(Debug, Error)]
 pub enum ExplainError {
     /// A part of a link on which no packet can be held against anything.
@@ -34,23 +34,23 @@ pub enum ExplainError {
     Nothing {
         /// The trace.
         name: String,
-        /// How much of it was asked for.
+        /// The requested length of it.
         duration: Span,
-        /// The RTT of which the least delay was asked for.
+        /// The RTT of the requested least delay.
         rtt: Span,
     },
     /// Only runs of the limit, or none.
     #[error("holds no run of a scheme")]
     NoRuns,
     /// A trace that has changed since the runs.
-    #[error("{0}: is not the trace that the results are of; run the comparison again")]
+    #[error("{0}: is not the trace of these results; run the comparison again")]
     OtherTrace(String),
     /// Several users share the link.
     #[error("these are results of a cell: its users' shares depend on each other's queues")]
     Cell,
     /// A scheme without a line.
     #[error(
-        "--against {scheme}: the results hold {count} of it; a line needs a scheme with several values of its knob, such as \
+        "--against {scheme}: the results hold {count} of it; a line needs a scheme with several values of a parameter, such as \
          `cellcc compare --schemes 'tide(delay={{2ms,5ms,20ms}}),bbr'`"
     )]
     NoLine {

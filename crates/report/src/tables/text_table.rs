@@ -5,7 +5,7 @@ use crate::comparison::{Comparison, Row, Trace};
 use crate::flows;
 use crate::harm;
 use crate::relative::{self, HeldAgainst, Relative};
-use crate::tables::column::{Column, POWER, QUEUEING_P95, RTT_MEAN, columns};
+use crate::tables::column::{Column, POWER, QUEUEING_P95, RTT_MEAN, THROUGHPUT, columns};
 use crate::tables::grid::{self, Below, Cell, Grid, GridRow};
 use crate::tables::number::{NONE, three_digits};
 use crate::tables::wrap::{longest_part, wrap_name, wrap_text};
@@ -21,16 +21,19 @@ use std::ops::Range;
 /// With more traces than this, only averages are printed; a single trace is its own average.
 const MOST_TRACES: usize = 12;
 
+/// The ratio of the fastest link to the slowest from which a mean of their throughputs misleads. Our choice.
+const UNLIKE: f64 = 10.0;
+
 /// Spaces next to a name.
 const NAME_PADDING: usize = 2;
 
-/// Marks of a cell's text, none of which takes any room: what follows is the best, or an interval; and the end of both.
+/// Marks of a cell's text, none of which takes any room: the best, or an interval, begins; and the end of both.
 const BEST: char = '\u{2061}';
 const DIM: char = '\u{2062}';
 const PLAIN: char = '\u{2063}';
 
-/// What the row of the limit means.
-pub(crate) const LIMIT_NOTE: &str = "(limit): what a sender that knew the link's future would get; a reference, not a scheme. Where nothing waits, it has no power.";
+/// The note on the limit's row.
+pub(crate) const LIMIT_NOTE: &str = "(limit): an ideal sender that knows the link's future; no scheme can do better. Its power is undefined where its queueing delay is zero.";
 
 /// How a table is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub(crate) enum Style {
     Markdown,
 }
 
-/// What came out in a sentence, one row a scheme, then the traces one by one where they are few, then the notes.
+/// The headline, one row per scheme, then the traces one by one if they are few, then the notes.
 pub(crate) fn summary(
     records: &[Record],
     style: Style,
@@ -87,7 +90,7 @@ pub fn highlighted(text: &str, is_terminal: bool) -> String {
     marks.fold(text.to_owned(), |text, (mark, sequence)| text.replace(mark, sequence))
 }
 
-/// What a reader of these tables must know.
+/// The notes for a reader of these tables.
 pub(crate) fn footnotes<'a>(
     comparison: &Comparison,
     grids: impl Iterator<Item = &'a Grid> + Clone,
@@ -96,6 +99,14 @@ pub(crate) fn footnotes<'a>(
     if comparison.rows.iter().any(Row::is_limit) {
         notes.push(LIMIT_NOTE.into());
     }
+    let titles: BTreeSet<&str> =
+        grids.clone().flat_map(|grid| &grid.columns).map(|(title, _)| title.as_str()).collect();
+    if titles.contains(POWER.title) {
+        notes.push(
+            "Power: throughput / mean queueing delay; power95: throughput / its 95th percentile.".into(),
+        );
+    }
+    notes.extend(titles.contains(THROUGHPUT.title).then(|| unlike_links_note(comparison)).flatten());
     notes.extend(warm_up_note(comparison));
     let has = |kind: fn(&Below) -> bool| grids.clone().flat_map(Grid::below).any(kind);
     if let Some((count, of)) = comparison.averages_over() {
@@ -105,7 +116,7 @@ pub(crate) fn footnotes<'a>(
             ));
         } else if count < FEWEST {
             notes.push(format!(
-                "No interval: {count} {of} are fewer than {FEWEST}, with which intervals miss the truth too often."
+                "No confidence intervals: they need at least {FEWEST} {of}, and there are {count}."
             ));
         }
     }
@@ -113,16 +124,32 @@ pub(crate) fn footnotes<'a>(
         notes.push(format!("{NONE} below an average: {}.", no_spread(comparison)));
     }
     if has(|below| *below == Below::Unbounded) {
-        notes.push(format!(
-            "{NONE} below an average: nearly all of its values are the same, too few differ for an interval."
-        ));
+        notes.push(format!("{NONE} below an average: too few of its values differ for an interval."));
     }
     notes.extend(Column::usual().flat_map(|(column, _)| comparison.left_out_of(&column)));
     notes.extend(comparison.notes());
     notes
 }
 
-/// What of the runs is left out, the shortest and the longest.
+/// A warning where links differ so much that the fastest decide a mean of throughputs.
+fn unlike_links_note(comparison: &Comparison) -> Option<String> {
+    let limit = comparison.rows.iter().copied().find(Row::is_limit)?;
+    let rates = comparison
+        .traces
+        .iter()
+        .filter_map(|&trace| comparison.mean_on_trace(limit, trace, |run| THROUGHPUT.value(run)));
+    let (low, high) =
+        rates.fold((f64::INFINITY, 0.0_f64), |(low, high), rate| (low.min(rate), high.max(rate)));
+    (high > UNLIKE * low).then(|| {
+        format!(
+            "Throughput is a mean over links of {} to {} Mbit/s, which the fastest decide: compare utilisation.",
+            three_digits(low),
+            three_digits(high)
+        )
+    })
+}
+
+/// The warm-up that metrics leave out: the shortest and the longest of the runs.
 fn warm_up_note(comparison: &Comparison) -> Option<String> {
     let spans = comparison.all_runs().map(|run| run.scenario.warm_up).filter(|span| !span.is_zero());
     let spans: BTreeSet<Span> = spans.collect();
@@ -237,7 +264,7 @@ fn drawn_part(grid: &Grid, columns: Range<usize>, room_for_names: Option<usize>,
     finish(table, style, |at| at >= grid.of.len() || is_key_of_numbers(at))
 }
 
-/// What schemes get and how long it takes, traces as rows and schemes as columns; none where that has no room: the report has it.
+/// The schemes' gain and delay, traces as rows and schemes as columns; `None` if there is no room: the report has it.
 fn by_trace(comparison: &Comparison, style: Style) -> Option<Grid> {
     let value = |row: Row, trace: Trace, column: &Column| {
         comparison.mean_on_trace(row, trace, |run| column.value(run)).map_or(NONE.into(), three_digits)
@@ -261,7 +288,7 @@ fn by_trace(comparison: &Comparison, style: Style) -> Option<Grid> {
     (has_room && (2..=MOST_TRACES).contains(&comparison.traces.len())).then_some(grid)
 }
 
-/// In one sentence, which scheme carries the most, and which has the most power, where the schemes are several.
+/// One or two sentences: the schemes with the most power and with the highest utilisation, if there are several schemes.
 pub(crate) fn headline(comparison: &Comparison) -> Option<String> {
     let value = |row: Row, column: &Column| Some(comparison.average(row, column)?.value);
     let best = |column: &Column| {
@@ -269,21 +296,26 @@ pub(crate) fn headline(comparison: &Comparison) -> Option<String> {
         known.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(row, _)| row)
     };
     let gets = comparison.gets();
-    let words = |row: Row| {
-        let carries = match value(row, &gets)? {
-            share if gets.unit.is_empty() => format!("{} % of the link", three_digits(share * 100.0)),
-            rate => format!("{} {}", three_digits(rate), gets.unit),
+    let at = |row: Row| {
+        let gets = match value(row, &gets)? {
+            share if gets.unit.is_empty() => format!("uses {} % of the link", three_digits(share * 100.0)),
+            rate => format!("reaches {} {}", three_digits(rate), gets.unit),
         };
-        let (name, rtt) = (row.label(), three_digits(value(row, &RTT_MEAN)?));
-        Some(format!("{name}, {carries} at a mean RTT of {rtt} ms"))
+        Some(format!("it {gets} at a mean RTT of {} ms", three_digits(value(row, &RTT_MEAN)?)))
     };
     let (powerful, fast) = (best(&POWER)?, best(&gets)?);
     comparison.schemes().nth(1)?;
-    let most = format!("Most power: {}.", words(powerful)?);
+    let (ratio, most) = ("the best throughput-to-delay ratio (power)", gets.title.to_lowercase());
     if powerful == fast {
-        return Some(format!("{most} It carries the most, too."));
+        return Some(format!("{} has {ratio} and the highest {most}: {}.", fast.label(), at(fast)?));
     }
-    Some(format!("{most} Most throughput: {}.", words(fast)?))
+    Some(format!(
+        "{} has {ratio}: {}. {} has the highest {most}: {}.",
+        powerful.label(),
+        at(powerful)?,
+        fast.label(),
+        at(fast)?
+    ))
 }
 
 fn new_table(style: Style) -> Table {
@@ -327,7 +359,7 @@ fn said(text: &str, style: Style) -> String {
     }
 }
 
-/// A name, which somebody else may have chosen, as the text of a cell.
+/// An untrusted name as the text of a cell.
 fn cell(name: &str, style: Style) -> String {
     lines(&printable(name), style)
 }

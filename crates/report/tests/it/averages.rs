@@ -1,4 +1,4 @@
-//! What averages, intervals and distributions say of fabricated Records whose answers are known.
+//! Averages, intervals and distributions of fabricated Records whose answers are known.
 
 use crate::fabricated;
 use cellcc_experiment::{Offset, Record};
@@ -99,7 +99,7 @@ fn pairs_on_the_same_traces_tell_apart_what_the_spread_of_the_links_hides() {
 fn below_ten_traces_the_count_is_said_and_no_interval() {
     let few = text(&on_traces(&["cubic", "bbr"], 9), None);
     assert!(
-        few.contains("Means over 9 traces") && few.contains("No interval: 9 traces are fewer than 10"),
+        few.contains("Means over 9 traces") && few.contains("they need at least 10 traces, and there are 9"),
         "{few}"
     );
     assert!(!few.contains("Below an average"), "{few}");

@@ -1,4 +1,4 @@
-//! Reports of transfers, of whose paths nobody knows anything.
+//! Reports of transfers over unknown paths.
 
 use crate::fabricated;
 use cellcc_experiment::{Record, TRANSFER};
@@ -34,10 +34,10 @@ fn the_heading_says_only_what_is_known() {
     let page = html("Transfers", &transfers(&["cubic", "bbr"]), None);
     let (_, heading) = page.split_once("<p class=\"conditions\">").unwrap();
     let heading = heading.split('<').next().unwrap();
-    assert!(heading.starts_with("5s to 5.005s a run · 3 traces · driver transfer"), "{heading}");
+    assert!(heading.starts_with("5s to 5.005s per run · 3 traces · transfer"), "{heading}");
 }
 
-/// It was empty: its axis began at a utilisation that nobody knew.
+/// It was empty: its axis began at an unknown utilisation.
 #[test]
 fn the_first_figure_shows_throughput() {
     let figures = figures("Transfers", &transfers(&["cubic", "bbr"]));
