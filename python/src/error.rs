@@ -10,7 +10,7 @@ create_exception!(
     cellcc,
     InputError,
     PyValueError,
-    "What was asked for cannot be had; the message says what to write."
+    "The arguments are invalid; the message says what to write instead."
 );
 create_exception!(cellcc, RunError, PyRuntimeError, "Runs failed; `result` holds the others.");
 

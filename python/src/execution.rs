@@ -37,7 +37,7 @@ impl Execution {
         out: Option<PathBuf>,
     ) -> PyResult<Self> {
         if shard.is_some() && out.is_none() {
-            return Err(InputError::new_err("shard: name the folder for its results with out=..., too"));
+            return Err(InputError::new_err("shard: also name the folder for its results with out=..."));
         }
         Ok(Self {
             jobs: jobs_of(jobs)?,

@@ -5,7 +5,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 use toml::{Table, Value};
 
-/// What the flags of `compare`, or of `shell`, were given, by their keys in a Scenario file.
+/// The given flags of `compare`, or of `shell`, by their keys in a Scenario file.
 #[derive(Debug, Default)]
 pub(crate) struct Flags<const SHELL: bool = false>(pub(crate) Table);
 
@@ -46,7 +46,10 @@ impl<const SHELL: bool> clap::Args for Flags<SHELL> {
 }
 
 fn arg(row: &'static Condition, flag: &'static str, command: Command) -> Arg {
-    let arg = Arg::new(row.key).long(flag).short(row.short).help(row.help(command));
+    let brief = row.short_help(command);
+    let arg = Arg::new(row.key).long(flag).short(row.short).hide_short_help(brief.is_none());
+    let long = row.help(command);
+    let arg = arg.help(brief.unwrap_or_else(|| long.clone())).long_help(long);
     let arg = arg.value_parser(|text: &str| row.value(text));
     match row.takes.name {
         "" => arg.action(ArgAction::SetTrue),

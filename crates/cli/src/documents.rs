@@ -6,6 +6,9 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc completions bash > ~/.local/share/bash-completion/completions/cellcc")]
 pub(crate) struct Completions {
     /// The shell.
     shell: Shell,
@@ -18,9 +21,12 @@ pub(crate) fn completions(args: &Completions) -> Result<(), Exit> {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc man --out man")]
 pub(crate) struct Man {
     /// Write the pages of all commands into this folder instead of printing the first one.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 

@@ -12,6 +12,23 @@ pub(crate) fn format_parser() -> impl TypedValueParser<Value = TableFormat> {
         .try_map(|text| text.parse::<TableFormat>())
 }
 
+/// `--format`, and `--json`, its name before.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TextOrJson {
+    /// Output format.
+    #[arg(long, default_value = "text", value_parser = ["text", "json"])]
+    format: String,
+    /// An alias of --format json.
+    #[arg(long, hide = true)]
+    json: bool,
+}
+
+impl TextOrJson {
+    pub(crate) fn is_json(&self) -> bool {
+        self.json || self.format == "json"
+    }
+}
+
 /// A header and rows as `format`; JSON from `objects`, which say the same with numbers as numbers.
 pub(crate) fn render(
     format: TableFormat,

@@ -1,6 +1,6 @@
 //! The command `cellcc`: parse -> validated Plan -> Driver -> Records -> Report. It has no logic of its own.
 
-// What only commands of the network use.
+// Code that only commands of the network use.
 #![cfg_attr(not(feature = "network"), allow(dead_code))]
 
 mod check;
@@ -31,10 +31,10 @@ use exit::{Exit, tell};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Compares congestion controls over cellular links.
+/// Compare congestion-control schemes on cellular links, and run them in QUIC and Linux TCP.
 #[derive(Debug, Parser)]
 #[command(name = "cellcc", version, long_version = env!("CELLCC_BUILD"), max_term_width = 100)]
-#[command(after_help = "`cellcc compare` alone runs the quick start; `cellcc COMMAND --help` says more.")]
+#[command(override_help = help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -42,43 +42,42 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run schemes over links and report what came out.
+    /// Run schemes over links, print a table and write an HTML report.
     Compare(Box<compare::Args>),
-    /// Judge what the papers say by runs of your own, and check the tables of the documentation.
+    /// Re-run the papers' claims and report which ones reproduce.
     ///
     /// Run it in a clone of the repository, whose claims/, scenarios/ and docs/ it reads. CELLCC_TRACES names the folder of the
-    /// recordings; claims whose recordings are not there are named and left out. Exit status: 0 every verdict is that of
-    /// claims/state.tsv, 1 one differs, for better or worse, a number of a page has drifted, or a run failed; 2 bad input.
+    /// recorded traces; claims whose traces are missing are named and left out. Exit status: 0 every result is that of
+    /// claims/state.tsv; 1 one differs, for better or worse, a number of a page has drifted, or a run failed; 2 bad input.
     Reproduce(Box<reproduce::Args>),
-    /// Check whether a congestion controller does what drafts and RFCs ask.
+    /// Test a congestion controller against IETF criteria.
     ///
-    /// Each condition has a verdict: pass, fail, skip with the reason, or error, where a run panicked, stalled or failed. Exit
+    /// Each assertion has a result: pass, fail, skip with the reason, or error, if a run panicked, stalled or failed. Exit
     /// status: 0 nothing failed, 1 something did, 2 bad input, 130 interrupted.
     Check(Box<check::Args>),
-    /// Describe the schemes and their parameters.
+    /// List schemes and their parameters.
     Schemes(schemes::Args),
-    /// Look at traces and convert them.
+    /// Inspect, convert, record and compare traces.
     #[command(subcommand)]
     Trace(trace::Command),
-    /// Join the folders that `compare --shard` left.
+    /// Join the folders written by `compare --shard`.
     Merge(results::report::Merge),
-    /// Write a job script that runs a plan on a SLURM cluster, as an array of shares.
+    /// Write a job script that runs a plan on a SLURM cluster, as an array of shards.
     Slurm(Box<results::slurm::Args>),
     /// Split the queueing delay into the link's part and each scheme's part.
     ///
-    /// A sender that foresaw every millisecond of a link would never queue. The bound is for one that knows in advance what each
-    /// interval of an RTT carries, and sends evenly within it: more than any sender knows, but not when within the RTT the link
-    /// pauses and bursts.
+    /// A sender that foresaw every millisecond of a link would never queue. The lower bound is for a sender that knows in
+    /// advance how much each interval of an RTT carries, but not the timing within it, and sends evenly.
     Explain(results::explain::Args),
-    /// Make the report again from a folder of results.
+    /// Rebuild the report of a folder of results.
     Report(results::report::Report),
     /// Draw one figure of a folder of results, for a paper.
     Plot(Box<results::plot::Args>),
     /// Write runs, time series and curves of a folder of results as Parquet or CSV.
     Export(results::export::Export),
-    /// List the runs of a folder of results one by one, outliers first.
+    /// List the runs of a folder of results, worst first.
     Runs(results::export::Runs),
-    /// Replay a recorded flow and report the first decision that differs.
+    /// Replay a recorded flow and find the first decision that differs.
     Replay(results::replay::Args),
     #[command(flatten)]
     Network(network::Command),
@@ -87,6 +86,63 @@ enum Command {
     /// Print the man page, or write those of all commands.
     Man(documents::Man),
 }
+
+/// The commands in groups, which clap's list has not.
+fn help() -> String {
+    let real = if cfg!(all(feature = "network", target_os = "linux")) { REAL_NETWORKS } else { "" };
+    format!("{START}{real}{MORE}")
+}
+
+const START: &str = "\
+cellcc: compare congestion-control schemes on cellular links, and run them in
+QUIC and Linux TCP
+
+Usage: cellcc <COMMAND>
+
+Start here:
+  compare     Run schemes over links, print a table and write an HTML report
+  schemes     List schemes and their parameters
+  trace       Inspect, convert, record and compare traces
+
+Work with results:
+  explain     Split queueing delay into the link's part and each scheme's part
+  report      Rebuild the report
+  plot        Draw a figure for a paper
+  runs        List runs, worst first
+  export      Write runs and series as Parquet or CSV
+  replay      Find the first decision that differs
+
+";
+
+const REAL_NETWORKS: &str = "\
+Real networks:
+  shell       Run a program over an emulated link
+  graph       Plot the packet log of an emulated link
+  video       Test schemes in a browser over an emulated link
+  serve, get, put
+              Measure a path over QUIC
+  tcp         Load schemes into the kernel's TCP
+  assist      Network assistance (NetAssist)
+  view        Show the live report of a comparison
+  doctor      Check whether this machine can emulate links
+
+";
+
+const MORE: &str = "\
+Verify:
+  check       Test a scheme against IETF criteria
+  reproduce   Re-run the papers' claims (in a clone of the repository)
+
+More: merge, slurm, mm-* (Mahimahi's commands), completions, man
+Options: -h, --help, -V, --version
+
+Examples:
+  cellcc compare
+  cellcc compare --schemes cubic,tide --traces my.mahi --rtt 40ms --out results
+  cellcc shell --down lte-drive --rtt 40ms -- curl http://100.64.0.1:8000/file
+
+`cellcc COMMAND -h` is a summary, `--help` has everything. Documentation: docs/
+in the repository.";
 
 fn main() -> ExitCode {
     let arguments = network::arguments();
@@ -173,6 +229,50 @@ mod tests {
         let lines = help.lines().filter(|line| line.starts_with("  ") && line.chars().count() > WIDTH);
         found.extend(lines.map(|line| format!("{}: {line}", command.get_name())));
         command.get_subcommands().for_each(|one| too_wide(one, found));
+    }
+
+    /// Each command below `command` that has no commands of its own, by its words.
+    fn leaves(command: &clap::Command, words: &str, found: &mut Vec<(String, clap::Command)>) {
+        for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+            let words = format!("{words} {}", one.get_name());
+            if one.has_subcommands() {
+                leaves(one, &words, found);
+            } else {
+                found.push((words, one.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        let mut found = Vec::new();
+        leaves(&Cli::command(), "cellcc", &mut found);
+        assert!(found.len() > 12, "{}", found.len());
+        found.retain(|(_, command)| {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            !help.contains("Example") && !command.is_disable_help_flag_set()
+        });
+        let without: Vec<_> = found.into_iter().map(|(words, _)| words).collect();
+        assert!(without.is_empty(), "{without:?}");
+    }
+
+    #[test]
+    fn the_help_names_every_command_on_one_screen() {
+        let help = help();
+        assert!(help.lines().count() <= 45, "{}", help.lines().count());
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+        let words: Vec<_> = help.split([' ', ',', '\n']).collect();
+        for command in Cli::command().get_subcommands().filter(|one| !one.is_hide_set()) {
+            let name = command.get_name();
+            assert!(name.starts_with("mm-") || words.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_short_help_of_compare_fits_a_screen() {
+        let mut compare = Cli::command().find_subcommand("compare").expect("compare").clone();
+        let help = compare.render_help().to_string();
+        assert!(help.lines().count() <= 50, "{help}");
     }
 
     #[test]

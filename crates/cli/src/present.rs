@@ -1,4 +1,4 @@
-//! What every command that ends with results does: a table on standard output, figures and a report in the folder.
+//! The results of every command: a table on standard output, figures and a report in the folder.
 
 use crate::exit::{ALL_OF_CELLCC, Exit, print, tell};
 use crate::terminal;
@@ -10,25 +10,25 @@ use std::path::Path;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Shown {
-    /// Write every figure as PNG too.
-    #[arg(long)]
+    /// Also write every figure as PNG.
+    #[arg(hide_short_help = true, long)]
     pub(crate) png: bool,
-    /// Columns of the table, separated by commas: rtt-p95,power [default: all that the runs have, but d3].
+    /// Columns of the table, e.g. rtt-p95,power [default: all that the runs have, except d3].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     columns: Vec<TableColumn>,
-    /// Put the row that is the best in this column first: power.
+    /// Sort rows by this column, best first, e.g. power.
     #[arg(long, value_name = "COLUMN")]
     sort: Option<TableColumn>,
-    /// Leave the intervals below the averages out of the table.
-    #[arg(long)]
+    /// Omit the confidence intervals from the table.
+    #[arg(hide_short_help = true, long)]
     no_intervals: bool,
-    /// No progress bar and no remarks on standard error; errors are named all the same.
+    /// Print only errors on standard error, without progress bar and notes.
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 impl Shown {
-    /// Refuses what this build cannot draw, before any run.
+    /// Refuses figures that this build cannot draw, before any run.
     pub(crate) fn check(&self) -> Result<(), Exit> {
         if self.png && cfg!(not(feature = "png")) {
             return Err(Exit::input(format!("--png: this build draws no pixels; {ALL_OF_CELLCC}")));
@@ -37,7 +37,7 @@ impl Shown {
     }
 }
 
-/// What results are held against.
+/// The baseline of results.
 pub(crate) enum HeldAgainst<'a> {
     /// The baseline of their plan.
     ByPlan,
@@ -80,7 +80,7 @@ pub(crate) fn results(
         match (written, info.shard) {
             (Some(address), _) => tell(&format!("report: {address}")),
             (None, Some(shard)) => tell(&format!(
-                "share {shard} is in {}; when all are there, `cellcc merge` joins them",
+                "shard {shard} is in {}; when all are there, `cellcc merge` joins them",
                 folder.path().display()
             )),
             (None, None) => {}

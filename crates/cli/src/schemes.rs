@@ -1,4 +1,4 @@
-//! `cellcc schemes`: what there is; of one scheme every parameter and preset.
+//! `cellcc schemes`: the list; for one scheme every parameter and preset.
 
 use crate::exit::{Exit, print};
 use crate::grid;
@@ -10,10 +10,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc schemes
+  cellcc schemes reminis")]
 pub(crate) struct Args {
-    /// Only this scheme.
+    /// Describe this scheme with its parameters and presets.
     name: Option<String>,
-    /// How to print them.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }

@@ -38,7 +38,7 @@ impl PathLinks {
         let Path { reordered, reordered_by, grain, reverse, .. } = &*scenario.path;
         if scenario.cell.is_some() && !grain.is_zero() {
             return Err(ResolveError(format!(
-                "path.grain = \"{grain}\" is of Mahimahi's links, and a cell has slots of its own: leave one of the two out"
+                "path.grain = \"{grain}\" applies to Mahimahi's links, and a cell has its own slots: omit one of the two"
             )));
         }
         let delay = scenario.forward_delay()?;

@@ -21,7 +21,7 @@ pub enum RunnerError {
     },
     /// The output folder holds results, and nothing was said about them.
     #[error(
-        "the output folder {} holds results already: --resume finishes them, --force replaces them, \
+        "the output folder {} holds results already: --resume finishes them, --replace replaces them, \
          --out chooses another folder",
         folder.display()
     )]
@@ -44,7 +44,7 @@ pub enum RunnerError {
     #[error(
         "the output folder {folder} holds results of another build of cellcc ({theirs}; this is {ours}), and results of \
          two builds are not mixed: that build's --resume finishes them, `cellcc compare --scenario \
-         {folder}/scenario.toml --force --out {folder}` runs all again with this one, --out chooses another folder",
+         {folder}/scenario.toml --replace --out {folder}` runs all again with this one, --out chooses another folder",
         folder = folder.display()
     )]
     OtherBuild {
@@ -57,8 +57,8 @@ pub enum RunnerError {
     },
     /// The results to be resumed are not of this plan.
     #[error(
-        "the output folder {} holds {count} runs that this plan has not (its schemes, traces or conditions differ): \
-         --out chooses another folder, --force replaces what is there",
+        "the output folder {} holds {count} runs that are not in this plan (its schemes, traces or parameters differ): \
+         --out chooses another folder, --replace replaces the results there",
         folder.display()
     )]
     OtherPlan {
@@ -74,7 +74,7 @@ pub enum RunnerError {
         label: String,
     },
     /// A result cannot be written: the disk is full, or gone.
-    #[error("cannot write {}; the runs finished so far are kept, --resume goes on from there", path.display())]
+    #[error("cannot write {}; the finished runs are kept; --resume continues from there", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -82,7 +82,7 @@ pub enum RunnerError {
         source: io::Error,
     },
     /// A file cannot be written while shares are joined.
-    #[error("cannot write {}; the shares are as they were: once there is room, merge again, with --force", path.display())]
+    #[error("cannot write {}; the shards are unchanged: once there is room, merge again, with --replace", path.display())]
     Unmerged {
         /// The file.
         path: PathBuf,

@@ -20,35 +20,36 @@ Examples:
   cellcc check noq:cubic
   sudo cellcc check kernel:bbr --require")]
 pub(crate) struct Args {
-    /// What is checked: a scheme, NAME or NAME(KEY=VALUE,...); noq:NAME, of noq's own; or kernel:NAME, of this machine's kernel
-    /// through the emulator.
+    /// The controller: a scheme, NAME or NAME(KEY=VALUE,...); noq:NAME, one of noq's; or kernel:NAME, one of this machine's
+    /// kernel, through the emulator.
     #[arg(value_name = "SUBJECT")]
     subject: String,
-    /// Suites, separated by commas: bbr, rfc9743, paths, newreno, cubic, or quick, short cases of them [default: those about the subject].
+    /// Suites, comma-separated: bbr, rfc9743, paths, newreno, cubic, or quick, their short cases [default: those about the
+    /// subject].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     suite: Vec<String>,
     /// Cases: bbr/15, 15, or a pattern such as 'bbr/1*'.
     #[arg(long, value_name = "CASE")]
     case: Vec<String>,
-    /// What runs them, separated by commas: sim, quic-virtual, quic [default: sim; quic-virtual for noq:NAME].
+    /// Drivers, comma-separated: sim, quic-virtual, quic [default: sim; quic-virtual for noq:NAME].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     driver: Vec<String>,
-    /// Write the verdicts as JUnit's XML.
+    /// Write the results as JUnit XML.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// How to print the verdicts: text, a line a condition, or json, an object a condition.
+    /// Output format: text (one line per assertion) or json (one object per assertion).
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
     format: String,
-    /// What `--format json` printed before: only what has become worse is a failure.
+    /// An earlier output of `--format json`: only results that are worse than there are failures.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Fail where a driver judges none of the cases, as where this machine's kernel has no NAME.
+    /// Fail if a driver can judge none of the cases, for example because this machine's kernel has no NAME.
     #[arg(long)]
     require: bool,
-    /// How many runs go on at a time [default: one per processor].
+    /// Number of parallel runs [default: one per CPU].
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// No progress bar and no remarks on standard error; errors are named all the same.
+    /// Print only errors on standard error, without progress bar and notes.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -96,7 +97,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
 fn baseline(path: &Path) -> Result<Vec<Finding>, Exit> {
     let wrong = |problem: String| {
         let name = path.display();
-        Exit::input(format!("--baseline {name}: {problem}; write what `cellcc check --format json` printed"))
+        Exit::input(format!(
+            "--baseline {name}: {problem}; write a file that `cellcc check --format json` printed"
+        ))
     };
     let text = input::read_text(path, MOST_BYTES).map_err(|error| wrong(error.to_string()))?;
     serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))

@@ -18,15 +18,17 @@ use cellcc_version::VERSION;
 use events::Events;
 use std::path::PathBuf;
 
-/// A flag that is not given leaves what the Scenario file says, or the quick start.
+/// Without a flag the Scenario file decides, or the quick start.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+All flags: cellcc compare --help
+
 Examples:
   cellcc compare
   cellcc compare --schemes 'cubic,reminis(dtt=40ms)' --traces my-traces/ --seeds 1..3 --out results
   cellcc compare --schemes '2*cubic+reminis@5s..60s' --traces 100Mbit/s lte-drive --queue 800pkt")]
 pub(crate) struct Args {
-    /// A Scenario in TOML; flags have the last word.
+    /// Scenario file in TOML; flags override it.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     #[command(flatten)]
@@ -37,29 +39,29 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// How many runs go on at a time [default: one per processor].
+    /// Number of parallel runs [default: one per CPU].
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// The output folder [default: the next free one of cellcc-out/001, 002, ...].
+    /// Output folder [default: the next free one of cellcc-out/001, 002, ...].
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Finish what was interrupted in --out [default: the last one of cellcc-out/001, ...]; with nothing else given, just that.
-    #[arg(long, conflicts_with = "force")]
+    /// Finish the interrupted runs of --out [default: the last one of cellcc-out/001, ...]; without other flags, with its settings.
+    #[arg(long, conflicts_with = "replace")]
     resume: bool,
-    /// Replace results that --out holds already.
-    #[arg(long, requires = "out")]
-    force: bool,
-    /// How much of time series and curves to keep: off, sampled (of curves the points that a figure can show apart) or full.
-    #[arg(long, value_name = "HOW-MUCH", default_value = "sampled")]
+    /// Replace results that are already in --out.
+    #[arg(long, alias = "force", requires = "out")]
+    replace: bool,
+    /// Time series and curves to keep: off, sampled (curves: only points that a figure can resolve) or full.
+    #[arg(hide_short_help = true, long, value_name = "HOW-MUCH", default_value = "sampled")]
     series: SeriesDetail,
-    /// Run only a share of the plan, such as 2/8, for array jobs; `cellcc merge` joins the shares.
-    #[arg(long, value_name = "INDEX/COUNT", requires = "out")]
+    /// Run only one shard of the plan, e.g. 2/8, for array jobs; `cellcc merge` joins the shards.
+    #[arg(hide_short_help = true, long, value_name = "INDEX/COUNT", requires = "out")]
     shard: Option<Shard>,
-    /// Write the event log of each flow (every event, every decision of its scheme) to a file in this folder, for
+    /// Write an event log per flow (every event, every decision of its scheme) to this folder, for
     /// `cellcc replay`: RUN.flowINDEX.events.
-    #[arg(long, value_name = "DIR")]
+    #[arg(hide_short_help = true, long, value_name = "DIR")]
     events: Option<PathBuf>,
-    /// How to print the table: JSON and CSV have a row a run, the others a row a scheme.
+    /// Output format; JSON and CSV: one row per run; table and Markdown: one row per scheme.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
     #[command(flatten)]
@@ -89,7 +91,7 @@ pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
         shard: execution.shard,
         existing: match execution {
             ExecutionArgs { resume: true, .. } => Existing::Resume,
-            ExecutionArgs { force: true, .. } => Existing::Replace,
+            ExecutionArgs { replace: true, .. } => Existing::Replace,
             _ => Existing::Refuse,
         },
         series: execution.series,

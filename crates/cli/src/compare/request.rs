@@ -5,12 +5,12 @@ use crate::conditions;
 use crate::exit::Exit;
 use cellcc_runner::Request;
 
-/// What is asked for: the Scenario file (or that of the folder to be resumed, or the quick start), and over it the flags.
+/// The Scenario file (or that of the resumed folder, or the quick start), overridden by the flags.
 pub(super) fn request(args: &Args) -> Result<Request, Exit> {
     with(base(args)?, &args.conditions)
 }
 
-/// What the words of a command ask for, as they stand in a page: `cellcc compare ...`.
+/// The request of a command's words, as in a page: `cellcc compare ...`.
 pub(crate) fn of_words(words: &[String]) -> Result<Request, Exit> {
     #[derive(clap::Parser)]
     #[command(name = "cellcc compare", no_binary_name = true)]
@@ -25,7 +25,7 @@ pub(crate) fn of_words(words: &[String]) -> Result<Request, Exit> {
     request(&compare.args)
 }
 
-/// What a Scenario file asks for, and over it the flags.
+/// A Scenario file, overridden by the flags.
 pub(crate) fn with(request: Request, conditions::Flags(given): &conditions::Flags) -> Result<Request, Exit> {
     let request = request.with(given)?;
     if given.contains_key("schemes") && request.file.schemes.is_empty() {
@@ -52,8 +52,7 @@ fn base(args: &Args) -> Result<Request, Exit> {
     // run the quick start.
     if let Some(out) = resumed.filter(|out| given.is_empty() && !out.is_dir()) {
         return Err(Exit::input(format!(
-            "--resume --out {}: there is no such folder, and so nothing to finish; name the one of the interrupted command, or \
-             leave --resume out",
+            "--resume --out {}: there is no such folder to finish; name the folder of the interrupted command, or omit --resume",
             out.display()
         )));
     }

@@ -1,4 +1,4 @@
-//! What `cellcc serve` and `cellcc put` have in common: who tells their schemes about the bottleneck.
+//! The common part of `cellcc serve` and `cellcc put`: the source of network reports for their schemes.
 
 use crate::exit::{Exit, tell};
 use crate::network::assist;
@@ -13,23 +13,24 @@ use std::sync::Arc;
 #[derive(Debug, Default, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
-    /// Who tells schemes such as natcp about the bottleneck: oracle:TRACE or causal:TRACE (a trace that begins with each
-    /// connection), file:FILE (the NATCP authors' form), or udp:ADDRESS:PORT (NetAssist records sent to this machine).
+    /// Source of bandwidth reports for schemes such as natcp: oracle:TRACE or causal:TRACE (a trace that begins with each
+    /// connection), file:FILE (the NATCP authors' format), or udp:ADDRESS:PORT (NetAssist records sent to this machine).
     #[arg(long, value_name = "SOURCE")]
     advice: Option<String>,
-    /// What traces and files leave out: the RTT without the link.
+    /// RTT without the link, which traces and files do not contain.
     #[arg(long, value_name = "TIME", default_value = "20ms", requires = "advice")]
     advice_rtt: Span,
-    /// A NetAssist (`cellcc assist serve`) that tells about each client: quic://HOST:PORT, or tls://HOST:PORT of its NATS broker.
+    /// A NetAssist service (`cellcc assist serve`) that reports on each client: quic://HOST:PORT, or tls://HOST:PORT of its
+    /// NATS broker.
     #[arg(long, value_name = "URL", conflicts_with = "advice", requires = "assist_credentials")]
     assist: Option<assist::ServiceUrl>,
     /// The folder with the certificate of the role `server` for it (`cellcc assist certificates`).
-    #[arg(long, value_name = "FOLDER", requires = "assist")]
+    #[arg(long, value_name = "DIR", requires = "assist")]
     assist_credentials: Option<PathBuf>,
 }
 
 impl Args {
-    /// Who that is. In a tokio runtime.
+    /// The source of reports. Needs a tokio runtime.
     pub(crate) async fn config(&self) -> Result<Option<AdviceConfig>, Exit> {
         if let (Some(url), Some(folder)) = (&self.assist, &self.assist_credentials) {
             let settings = assist::settings(url, folder, Role::Server)?;

@@ -1,4 +1,4 @@
-//! What commands with sockets need of the process: threads, signals, files for qlog, exit codes.
+//! The needs of commands with sockets: threads, signals, files for qlog, exit codes.
 
 use crate::exit::{Exit, tell};
 use crate::interrupt::on_interrupt;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 pub(crate) fn qlog(folder: Option<PathBuf>) -> Result<Option<Directory>, Exit> {
     if let Some(folder) = &folder {
         tell(&format!(
-            "--qlog: each packet has several lines in {}, in all a fifth to a half of what is transferred",
+            "--qlog: each packet has several lines in {}, in all a fifth to a half of the transferred data",
             folder.display()
         ));
     }
@@ -27,7 +27,7 @@ pub(crate) fn most_open_files() -> u64 {
     {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
         let maximum = getrlimit(Resource::Nofile).maximum;
-        // Where the system refuses what it allows, the process goes on as it began.
+        // If the system refuses an allowed value, the process continues as it began.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
         getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
     }
@@ -35,7 +35,7 @@ pub(crate) fn most_open_files() -> u64 {
     u64::MAX
 }
 
-/// What reads clocks and sockets.
+/// The runtime for clocks and sockets.
 pub(crate) fn runtime() -> Result<Runtime, Exit> {
     most_open_files();
     tokio::runtime::Builder::new_multi_thread()
@@ -55,7 +55,7 @@ pub(crate) fn signals() -> watch::Receiver<bool> {
             std::process::exit(INTERRUPTED);
         }
     };
-    // Where nobody can listen, the system's own way ends the program.
+    // Without a listener, the system's own way ends the program.
     let _ = on_interrupt(handler);
     receiver
 }

@@ -1,8 +1,8 @@
 //! `cellcc view`: the report of a folder in a browser of this machine, while its runs go on.
 //!
-//! Other users of the machine, and pages of others in the same browser, reach the port as well. So the address has a secret, a request
-//! must name the host that it was made for (a name that somebody points at 127.0.0.1 is another one), and no file is opened by a name
-//! that a request has.
+//! Other users of the machine, and other pages in the same browser, also reach the port. So the address has a secret, a request
+//! must name its own host (a name that an attacker points at 127.0.0.1 is another one), and no file is opened by a name in a
+//! request.
 
 #![allow(clippy::disallowed_methods, reason = "a page is served, and read again after some time")]
 
@@ -31,15 +31,15 @@ Example:
   cellcc compare --scenario plan.toml --out results &
   cellcc view results
 
-The address is for this machine's browsers only. Ctrl-C ends it; the runs go on.")]
+The address works only on this machine. Ctrl-C ends the view; the runs continue.")]
 pub(crate) struct Args {
-    /// The folder that `compare` is writing, or has written.
+    /// Output folder of `compare`, finished or not.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The port on 127.0.0.1 [default: a free one].
+    /// Port on 127.0.0.1 [default: a free one].
     #[arg(long)]
     port: Option<u16>,
-    /// No remarks on standard error.
+    /// Print only errors on standard error.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     })
 }
 
-/// What is served, and to whom.
+/// The served page, and its clients.
 struct Site {
     folder: PathBuf,
     /// The names of this port.
@@ -104,7 +104,7 @@ struct Site {
     shown: Mutex<Arc<Shown>>,
 }
 
-/// What the folder held when it was read.
+/// The content of the folder when it was read.
 struct Shown {
     files: Vec<ReportFile>,
     /// When it is read again, at the earliest.
@@ -145,7 +145,7 @@ fn words(info: &RunInfo, finished: usize) -> String {
 }
 
 impl Site {
-    /// What there is to show now.
+    /// The page of now.
     async fn shown(&self) -> Arc<Shown> {
         let mut shown = self.shown.lock().await;
         if shown.due < Instant::now() {
@@ -166,7 +166,7 @@ impl Site {
     }
 }
 
-/// For all answers: nobody keeps them, shows them in a page of his own, or hears of the address.
+/// Headers of all answers: no cache keeps them, no other page frames them, and the address leaks to no site.
 const HEADERS: [(&str, &str); 5] = [
     ("cache-control", "no-store"),
     ("content-security-policy", "frame-ancestors 'none'"),

@@ -13,53 +13,53 @@ Examples:
   cellcc plot results --x queue --y throughput,rtt-p95 --out queue.pdf --width 88mm --font-size 8pt
   cellcc plot results --x rtt-p95 --y utilisation --scheme 'reminis(dtt=2x)=Reminis' --scheme cubic
 
-Columns: those of `compare --columns`, or by their names in CSV and JSON, such as rtt_p99_ms. A condition that was varied is named by
-its key, path.queue, or the end of it; a word that is both is the condition.")]
+Columns: those of `compare --columns`, or their CSV and JSON names, such as rtt_p99_ms. A varied run parameter is named by its key,
+path.queue, or the end of it, which takes precedence over a column.")]
 pub(crate) struct Args {
-    /// The folder that `compare` or `merge` left.
+    /// Output folder of `compare` or `merge`.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// What stands on the horizontal axis: a column of the table, or a condition that was varied.
+    /// Horizontal axis: a column of the table, or a varied run parameter.
     #[arg(long, value_name = "COLUMN|KEY")]
     x: String,
-    /// What stands on the vertical axis: columns of the table, separated by commas, each in a plot of its own [default: utilisation,
-    /// or throughput where the link is not known].
+    /// Vertical axis: columns of the table, comma-separated, one plot each [default: utilisation, or throughput if the link is
+    /// unknown].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     y: Vec<TableColumn>,
-    /// The file: .svg, .pdf (for LaTeX) or .png [default: plot.svg in the folder].
+    /// Output file: .svg, .pdf (for LaTeX) or .png [default: plot.svg in the folder].
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Show this scheme, and call it NAME; several in their order, and no others.
+    /// Show only this scheme, under this NAME; repeat it for several, in order.
     #[arg(long = "scheme", value_name = "SCHEME[=NAME]")]
     schemes: Vec<Named>,
-    /// Show only the runs with this value of a varied condition: path.queue=65pkt.
+    /// Show only runs with this value of a varied parameter, e.g. path.queue=65pkt.
     #[arg(long, value_name = "KEY=VALUE")]
     only: Vec<Named>,
-    /// Names at the points, in the place of a legend.
+    /// Label the points instead of a legend.
     #[arg(long)]
     labels: bool,
-    /// Leave the 95 % intervals out.
+    /// Omit the 95 % intervals.
     #[arg(long)]
     no_intervals: bool,
     /// Title of the horizontal axis.
     #[arg(long, value_name = "TEXT")]
     x_title: Option<String>,
-    /// Title of the vertical axis; of several, once for each.
+    /// Title of the vertical axis; repeat it for several plots.
     #[arg(long = "y-title", value_name = "TEXT")]
     y_titles: Vec<String>,
-    /// 3.5in, 88mm, 252pt [default: 3.5in, a column of a paper; 7.16in where plots stand side by side].
+    /// Width, e.g. 88mm or 252pt [default: 3.5in, one column of a paper; 7.16in for plots side by side].
     #[arg(long, value_name = "LENGTH")]
     width: Option<Length>,
-    /// [default: as the plots need].
+    /// Height [default: as the plots need].
     #[arg(long, value_name = "LENGTH")]
     height: Option<Length>,
-    /// Size of the letters, with which lines and marks grow [default: 7.44pt].
+    /// Font size; lines and marks scale with it [default: 7.44pt].
     #[arg(long, value_name = "LENGTH")]
     font_size: Option<Length>,
-    /// A font of TrueType or OpenType for the letters [default: DejaVu Sans; in SVG the reader's own sans serif].
+    /// TrueType or OpenType font [default: DejaVu Sans; in SVG the reader's sans serif].
     #[arg(long, value_name = "FILE.ttf|FILE.otf")]
     font: Option<PathBuf>,
-    /// No remarks on standard error.
+    /// Print only errors on standard error.
     #[arg(long, short)]
     quiet: bool,
 }

@@ -1,6 +1,7 @@
 //! `cellcc replay`: the recorded events of a flow, given to a scheme again.
 
 use crate::exit::{Exit, print};
+use crate::grid::TextOrJson;
 use cellcc_control::Scheme;
 use cellcc_control::event_log::{Decision, Difference, Entry, EventLog, Header, Replay};
 use cellcc_units::{Span, input};
@@ -17,19 +18,18 @@ Examples:
   cellcc replay events/*.events
   cellcc replay events/0123456789abcdef.flow0.events --scheme 'cubic(hystart=off)'
 
-Exit status: 0 when every decision is the recorded one; 1 when one differs; 2 for bad input.")]
+Exit status: 0 if every decision is the recorded one, 1 if one differs, 2 for bad input.")]
 pub(crate) struct Args {
     /// An event log, from `cellcc compare --events`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The scheme that is given the events [default: the recorded one].
+    /// Scheme to replay the events with [default: the recorded one].
     #[arg(long, value_name = "SCHEME")]
     scheme: Option<String>,
-    /// One JSON object on standard output.
-    #[arg(long)]
-    json: bool,
-    /// Print every event with its decision, one a line, and replay nothing.
-    #[arg(long, conflicts_with_all = ["scheme", "json"])]
+    #[command(flatten)]
+    format: TextOrJson,
+    /// Print every event with its decision, one per line, without a replay.
+    #[arg(long, conflicts_with_all = ["scheme", "json", "format"])]
     dump: bool,
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     if replay.events == 0 {
         return Err(named(&"it has no event, and so no decision to judge"));
     }
-    print(&if args.json {
+    print(&if args.format.is_json() {
         as_json(&header, &scheme, &replay).to_string()
     } else {
         as_text(&header, &scheme, &replay)
@@ -67,7 +67,7 @@ fn scheme(args: &Args, header: &Header) -> Result<Scheme, Exit> {
         None => registry.parse(&header.scheme).map_err(|error| {
             let Header { scheme, code, .. } = header;
             Exit::input(format!(
-                "{}: it is of `{scheme}`, recorded by version {code}, and here: {error}; name another with --scheme",
+                "{}: recorded by version {code} with `{scheme}`: {error}; name another with --scheme",
                 args.file.display()
             ))
         }),

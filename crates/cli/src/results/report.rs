@@ -1,4 +1,5 @@
-//! `cellcc report`: table, figures and report again, from a folder of results; `cellcc merge`, which joins the folders of shares first.
+//! `cellcc report`: table, figures and report again, from a folder of results; `cellcc merge`, which joins the folders of
+//! shares first.
 
 use crate::exit::{Exit, tell};
 use crate::grid;
@@ -9,19 +10,23 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc report results --baseline cubic
+  cellcc report new --against old")]
 pub(crate) struct Report {
-    /// The folder that `compare` or `merge` left.
+    /// Output folder of `compare` or `merge`.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The scheme that the others are held against, in a table of ratios [default: that of the plan].
+    /// Baseline scheme of a table of ratios [default: the plan's].
     #[arg(long, value_name = "SCHEME")]
     baseline: Option<String>,
-    /// Other results, which are held against these row by row, in tables of ratios and in sentences that say what has changed.
+    /// Other results to compare with row by row, in tables of ratios and sentences about changes.
     #[arg(long, value_name = "DIR", conflicts_with = "baseline")]
     against: Option<PathBuf>,
     #[command(flatten)]
     shown: present::Shown,
-    /// How to print the table.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }
@@ -40,7 +45,7 @@ pub(crate) fn report(args: &Report) -> Result<(), Exit> {
         Err(RunnerError::Unwritable { path, source }) => (path, source),
         Err(error) => return Err(error.into()),
     };
-    // An archive, or somebody else's folder: what it holds can be read all the same.
+    // An archive, or another user's folder: its content can be read all the same.
     present::table(&scalars(&args.folder)?, args.format, held_against, &args.shown)?;
     let alone =
         format!("the table alone, no figures and no report: cannot write to {}: {why}", path.display());
@@ -54,25 +59,28 @@ pub(crate) fn report(args: &Report) -> Result<(), Exit> {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc merge shard-1 shard-2 --out results")]
 pub(crate) struct Merge {
-    /// The folders that `compare --shard 1/N`, `2/N`, ... left.
+    /// Output folders of `compare --shard 1/N`, `2/N`, ...
     #[arg(required = true, value_name = "SHARD_DIR")]
     shards: Vec<PathBuf>,
-    /// The folder for the whole.
-    #[arg(long, value_name = "DIR")]
+    /// Output folder for the whole.
+    #[arg(long, short, value_name = "DIR")]
     out: PathBuf,
-    /// Replace results that the folder holds already.
-    #[arg(long)]
-    force: bool,
+    /// Replace results that are already in --out.
+    #[arg(long, alias = "force")]
+    replace: bool,
     #[command(flatten)]
     shown: present::Shown,
-    /// How to print the table.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }
 
 pub(crate) fn merge(args: &Merge) -> Result<(), Exit> {
-    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
+    let existing = if args.replace { Existing::Replace } else { Existing::Refuse };
     let merged = cellcc_runner::merge(&args.shards, &args.out, existing)?;
     present::results(&merged.out, args.format, HeldAgainst::ByPlan, &args.shown)?;
     present::failures(&merged.failures)

@@ -1,4 +1,4 @@
-//! `cellcc slurm`: a plan becomes the script of an array job, each task of which runs a share of it.
+//! `cellcc slurm`: a plan becomes the script of an array job, each task of which runs a shard of it.
 
 use crate::compare;
 use crate::conditions;
@@ -10,7 +10,7 @@ use cellcc_units::{Span, printable};
 use cellcc_version::VERSION;
 use std::path::{Path, PathBuf};
 
-/// What a task is expected to compute by default: SLURM takes about a second to start one.
+/// The expected computation of a task by default: SLURM takes about a second to start one.
 const TASK: Span = Span::from_secs(60);
 
 /// SLURM's own limit of the tasks of an array, unless its administrator sets another MaxArraySize.
@@ -18,8 +18,11 @@ const MOST_TASKS: usize = 1000;
 
 /// The script has the whole plan in it: the Scenario with the flags applied.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc slurm plan.toml > job.sh && sbatch job.sh")]
 pub(crate) struct Args {
-    /// A Scenario in TOML; flags have the last word.
+    /// Scenario file in TOML; flags override it.
     #[arg(value_name = "PLAN")]
     plan: PathBuf,
     #[command(flatten)]
@@ -30,16 +33,16 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Args)]
 struct ExecutionArgs {
-    /// How many tasks the array has [default: one for each expected minute of a processor, at most 1000].
+    /// Number of tasks of the array [default: one per expected CPU minute, at most 1000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     tasks: Option<u32>,
-    /// How many runs, and processors, a task has at a time.
+    /// Number of parallel runs, and CPUs, per task.
     #[arg(long, short, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: u16,
-    /// The folder for the shares, which all nodes must see.
+    /// Folder for the shards, which all nodes must see.
     #[arg(long, short, value_name = "DIR", default_value = "shares")]
     out: PathBuf,
-    /// How much of time series and curves to keep: off, sampled (of curves the points that a figure can show apart) or full.
+    /// Time series and curves to keep: off, sampled (curves: only points that a figure can resolve) or full.
     #[arg(long, value_name = "HOW-MUCH", default_value = "sampled")]
     series: String,
 }
@@ -50,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     for (what, path) in [("--out", &execution.out), ("the program's own path", &program)] {
         let text = path.display().to_string();
         if text.contains(char::is_control) {
-            // A comment of the script ends with its line, and what follows would be a command.
+            // A comment of the script ends with its line, and the next line would be a command.
             return Err(Exit::input(format!(
                 "{what}: {} has control characters, which a script cannot hold; choose another folder",
                 printable(&text)
@@ -80,7 +83,7 @@ fn script(program: &Path, scenario: &str, runs: usize, tasks: usize, args: &Exec
 #!/bin/sh
 # Runs: {runs}. Tasks: {tasks}. By cellcc {VERSION}.
 #   sbatch --wait THIS_FILE && {program} merge {out}/* --out results
-# If tasks fail or are killed, the same line finishes what is missing.
+# If tasks fail or are killed, repeat the line to finish them.
 #SBATCH --job-name=cellcc
 #SBATCH --array=1-{tasks}
 #SBATCH --ntasks=1

@@ -12,22 +12,25 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc trace convert drive.csv drive.mahi --duration 60s")]
 pub(crate) struct Args {
-    /// A trace file, the name of a synthetic link, rate=... or step=...; `FILE,offset=10s,duration=60s` takes a part.
+    /// Trace file, synthetic link, rate=... or step=...; `FILE,offset=10s,duration=60s` takes a part.
     #[arg(value_name = "IN")]
     from: String,
-    /// The file to write: .mahi, .up or .down (Mahimahi), .mbps (seconds, Mbit/s) or .csv, and .gz or .xz after it.
+    /// Output file: .mahi, .up or .down (Mahimahi), .mbps (seconds, Mbit/s) or .csv, and .gz or .xz after it.
     #[arg(value_name = "OUT")]
     to: PathBuf,
-    /// Width of the bins of a rate trace.
+    /// Bin width of a rate trace.
     #[arg(long, default_value = "100ms", value_name = "TIME")]
     bin: Span,
-    /// How much to write [default: the trace once].
-    #[arg(long, value_name = "TIME")]
+    /// Length to write [default: the trace once].
+    #[arg(long, short, value_name = "TIME")]
     duration: Option<Span>,
-    /// Replace OUT where it is there already.
-    #[arg(long)]
-    force: bool,
+    /// Replace an existing output file.
+    #[arg(long, alias = "force")]
+    replace: bool,
 }
 
 enum Format {
@@ -59,7 +62,7 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
     }
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            Exit::input(format!("{} is there already; --force replaces it", args.to.display()))
+            Exit::input(format!("{} is there already; --replace replaces it", args.to.display()))
         }
         io::ErrorKind::StorageFull | io::ErrorKind::Interrupted => {
             Exit::failed(format!("cannot write {}: {error}", args.to.display()))
@@ -67,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
         _ => Exit::input(format!("cannot write {}: {error}", args.to.display())),
     };
     let file = WholeFile::named(&args.to);
-    let file = if args.force { file } else { file.and_then(WholeFile::unless_there) };
+    let file = if args.replace { file } else { file.and_then(WholeFile::unless_there) };
     let write = |out: &mut dyn Write| write(&capacity, length, args.bin, &format, out);
     let compressed = |file: &mut BufWriter<&File>| match compression {
         Compression::None => write(file),

@@ -9,11 +9,14 @@ use cellcc_units::{Span, printable};
 use serde::Serialize;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc trace info lte-drive my.mahi")]
 pub(crate) struct Args {
     /// Trace files, folders of them, or names of synthetic links.
     #[arg(required = true, value_name = "FILE|DIR|NAME")]
     traces: Vec<String>,
-    /// How to print it.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }

@@ -7,11 +7,14 @@ use cellcc_report::{NONE, TableFormat};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  ping -D -i 0.213 -c 150 HOST > ping.txt && cellcc trace radio ping.txt")]
 pub(crate) struct Args {
     /// Logs of NR-Scope (CSV) of one cell, output of ping (best of ping -D -i 0.213 -c 150) of one network, or both.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How to print it.
+    /// Output format.
     #[arg(long, default_value = "table", value_name = "FORMAT")]
     format: Format,
 }
@@ -105,7 +108,7 @@ fn of_pings(pings: &Pings) -> Vec<Vec<String>> {
     rows.into_iter().map(Vec::from).collect()
 }
 
-/// What a Scenario takes, and why where it takes nothing.
+/// The lines for a Scenario, or the reason for none.
 fn conditions(findings: &Findings) -> String {
     let harq = |grants: &Option<Grants>| {
         let line = |grants: &Grants| match &grants.harq {

@@ -410,7 +410,7 @@ fn conversions_that_cannot_be_are_refused() {
         refused_in(folder.path(), &[&["trace", "convert"], arguments].concat(), expected);
     };
     refused(&["a.mahi", "b.txt"], &["b.txt", ".mbps"]);
-    refused(&["a.mahi", "a.mahi"], &["a.mahi is there already", "--force"]);
+    refused(&["a.mahi", "a.mahi"], &["a.mahi is there already", "--replace"]);
     refused(&["a.mahi", "b.mbps", "--bin", "0ms"], &["--bin", "100ms"]);
     refused(&["rate=1Mbit/s", "b.mbps"], &["--duration"]);
     refused(&["a.mahi", "none/b.mbps"], &["none/b.mbps"]);

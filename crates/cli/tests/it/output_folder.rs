@@ -1,4 +1,4 @@
-//! One process at a time writes to an output folder, and leaves nothing half-written; what cannot be written is refused.
+//! One process at a time writes to an output folder, and leaves nothing half-written; unwritable files are refused.
 
 #![allow(clippy::disallowed_methods, reason = "processes are started and killed at moments of real time")]
 
@@ -76,7 +76,7 @@ fn a_killed_process_holds_no_lock() {
     cellcc(folder.path()).args(PLAN).args(["--force", "--out", "out"]).assert().success();
 }
 
-/// The report was cut off where the disk was full, and what a link led to was overwritten.
+/// The report was cut off on a full disk, and the target of a link was overwritten.
 #[cfg(unix)]
 #[test]
 fn a_report_is_whole_or_as_it_was_and_is_not_written_through_a_link() {
@@ -139,7 +139,7 @@ fn an_output_folder_that_cannot_be_written_is_refused() {
     fs::write(folder.path().join("file"), "").unwrap();
     refused_in(folder.path(), &small(&["--out", "file/out"]), &["cannot write to file/out", "--out"]);
     refused_in(folder.path(), &small(&["--out", "file"]), &["cannot write to file", "--out"]);
-    // Nobody creates folders there, not even root.
+    // No user creates folders there, not even root.
     #[cfg(target_os = "linux")]
     refused_in(folder.path(), &small(&["--out", "/proc/cellcc"]), &["/proc/cellcc", "--out"]);
 }
@@ -179,7 +179,7 @@ fn a_full_output_folder_is_refused_before_the_runs_and_reported_within_them() {
         .success();
     let (status, message) = with_file_limit(&folder, 64, &["merge", "share", "--out", "merged"]);
     assert_eq!(status, Some(1), "{message}");
-    assert!(message.contains("cannot write merged/") && message.contains("with --force"), "{message}");
+    assert!(message.contains("cannot write merged/") && message.contains("with --replace"), "{message}");
     assert!(!message.contains("--resume"), "`merge` has none: {message}");
     cellcc(folder.path()).args(["merge", "share", "--out", "merged", "--force"]).assert().success();
 }
@@ -191,7 +191,7 @@ fn results_are_not_overwritten_silently() {
     refused_in(
         folder.path(),
         &small(&["--out", "out"]),
-        &["out holds results", "--resume", "--force", "--out"],
+        &["out holds results", "--resume", "--replace", "--out"],
     );
     cellcc(folder.path()).args(small(&["--out", "out", "--force"])).assert().success();
     refused_in(folder.path(), &["compare", "--resume"], &["--out"]);

@@ -30,6 +30,7 @@ pub struct Condition {
     /// What it takes.
     pub takes: Takes,
     meaning: &'static str,
+    brief: &'static str,
 }
 
 /// Conditions under one heading.
@@ -69,6 +70,9 @@ static DEFAULTS: LazyLock<[Table; 2]> = LazyLock::new(|| {
     [Command::Compare, Command::Shell]
         .map(|command| Table::try_from(command.defaults()).expect("a plan is a table of TOML"))
 });
+
+/// The start of a default in help, in clap's form.
+const DEFAULT: &str = "[default: ";
 
 /// Every condition.
 pub fn rows() -> impl Iterator<Item = &'static Condition> {
@@ -137,7 +141,7 @@ impl PlanFile {
 
 /// A condition that only Scenario files have.
 const fn key(key: &'static str, takes: Takes) -> Condition {
-    Condition { key, flag: None, shell: None, short: None, takes, meaning: "" }
+    Condition { key, flag: None, shell: None, short: None, takes, meaning: "", brief: "" }
 }
 
 /// One with a flag of `compare`.
@@ -168,6 +172,11 @@ impl Condition {
         Self { meaning, ..self }
     }
 
+    /// A summary of at most 60 letters, which puts the flag into the short help.
+    const fn brief(self, brief: &'static str) -> Self {
+        Self { brief, ..self }
+    }
+
     /// Its flag, without dashes.
     pub const fn flag(&self, command: Command) -> Option<&'static str> {
         match command {
@@ -176,11 +185,19 @@ impl Condition {
         }
     }
 
-    /// Its meaning and its default, for the help of `command`.
+    /// Its meaning and its default, for the long help of `command`.
     pub fn help(&self, command: Command) -> String {
-        let meaning = self.explained();
-        match self.default(command).filter(|_| !self.states_default()) {
-            Some(default) => format!("{meaning} [default: {default}]"),
+        self.with_default(self.explained(), command)
+    }
+
+    /// Its line of the short help; `None` for flags that only the long help shows.
+    pub fn short_help(&self, command: Command) -> Option<String> {
+        (!self.brief.is_empty()).then(|| self.with_default(self.brief.into(), command))
+    }
+
+    fn with_default(&self, meaning: String, command: Command) -> String {
+        match self.default(command).filter(|_| !meaning.contains(DEFAULT)) {
+            Some(default) => format!("{meaning} {DEFAULT}{default}]"),
             None => meaning,
         }
     }
@@ -192,13 +209,13 @@ impl Condition {
         let is_default = self.states_default() || self.default(Command::Compare).as_deref() == Some(example);
         match example.contains(',') || example.is_empty() || is_default {
             true => meaning,
-            false => format!("{meaning} (such as {example})"),
+            false => format!("{meaning} (e.g. {example})"),
         }
     }
 
     /// True where the meaning says what happens without it.
     fn states_default(&self) -> bool {
-        self.meaning.contains("[default: ")
+        self.meaning.contains(DEFAULT)
     }
 
     /// Its value where none is given, as a person would write it; none where that is zero, off or nothing.
@@ -222,7 +239,7 @@ impl Condition {
     /// What is wrong with the text, and what is right. Ranges are left to [`check`], which sees Scenario files, too.
     pub fn value(&self, text: &str) -> Result<Value, String> {
         (self.takes.read)(text).map_err(|problem| match self.takes.meant(text) {
-            Some(meant) => format!("did you mean `{meant}`? {problem}"),
+            Some(meant) => format!("did you mean `{meant}`?"),
             None => problem,
         })
     }

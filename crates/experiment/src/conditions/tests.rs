@@ -47,9 +47,9 @@ fn help_says_the_default_of_its_own_command() {
         ("path.rtt", " [default: 20ms]", " [default: 0s]"),
         ("path.queue", " [default: 3200pkt]", " [default: 3200pkt]"),
         ("path.reverse.queue", " [default: unlimited]", " [default: that of --queue]"),
-        ("path.loss", " (such as 1%) [default: 0%]", " (such as 1%) [default: 0%]"),
-        ("path.reordered_by", " arrive [default: 10ms]", " arrive [default: 10ms]"),
-        ("path.jitter", " is set (such as 5ms)", " is set (such as 5ms)"),
+        ("path.loss", " (e.g. 1%) [default: 0%]", " (e.g. 1%) [default: 0%]"),
+        ("path.reordered_by", " packets [default: 10ms]", " packets [default: 10ms]"),
+        ("path.jitter", " is set (e.g. 5ms)", " is set (e.g. 5ms)"),
     ] {
         for (command, end) in [(Command::Compare, compare), (Command::Shell, shell)] {
             let help = condition(key).help(command);
@@ -114,15 +114,15 @@ fn what_is_given_has_the_last_word_and_is_varied_no_more() {
 }
 
 const INTRODUCTION: &str = "\
-# Conditions
+# Run parameters
 
-What a run can be asked for. Each condition has a key in a [Scenario file](how-to/compare.md#the-same-again); `path.rtt` is
-`rtt` in the table `[path]`. Many have a flag of `cellcc compare` (`cellcc slurm` has the same), which has the last word. In
-Python, `cellcc.compare` takes the keys as dictionaries, `path={\"rtt\": \"20ms\"}`, and the most frequent ones as arguments of
-their own. All but the grid's can be [varied](how-to/compare.md#over-a-condition). `cellcc shell` and `cellcc video` have flags
-for the path; there `--rtt` is 0 unless it is given. Where no default stands, it is zero, off or none.
+Each run parameter has a key in a [Scenario file](how-to/compare.md#the-same-again); `path.rtt` is `rtt` in the table `[path]`.
+Many have a flag of `cellcc compare` and `cellcc slurm`, which overrides the file. In Python, `cellcc.compare` takes the keys as
+dictionaries, `path={\"rtt\": \"20ms\"}`, and the most frequent ones as arguments. All except the grid's can be
+[varied](how-to/compare.md#over-a-run-parameter). `cellcc shell` and `cellcc video` have flags for the path; their `--rtt` defaults
+to 0. An empty default means zero, off or none.
 
-This page is made of the table in `crates/experiment/src/conditions/table.rs`, and checked by its test.
+A test writes this page from the table in `crates/experiment/src/conditions/table.rs`.
 ";
 
 /// docs/conditions.md, which this writes where `CELLCC_WRITE_DOCS` is set.

@@ -76,7 +76,7 @@ metrics! {
         /// Bytes that left the link while the flow was active x 8 / time active
         throughput_mbit_s: f64 = number("throughput", "Throughput", "Mbit/s").more();
         /// Bytes that left the link / bytes that the link offered, while the flow was active
-        utilisation: f64 = share("utilisation", "Utilisation", "").more().null("where nobody knows what the link offered");
+        utilisation: f64 = share("utilisation", "Utilisation", "").more().null("where the link's offer is unknown");
         /// Mean queueing delay: departure from the link - arrival at its queue, per packet; includes the packet's own service
         queueing_delay_mean_ms: Option<f64> = delay("queueing", "Queueing", "mean").null(NOTHING_LEFT);
         /// Median of the queueing delays
@@ -109,17 +109,18 @@ metrics! {
         rtt_max_ms: Option<f64> = delay("rtt-max", "RTT", "max").null(NO_SAMPLE);
         /// Packets sent, retransmissions included
         sent_packets: u64 = number("sent", "Sent", "packets").neither();
-        /// Packets towards the receiver that the queue dropped or that were lost at random; counted in the network, not by the sender
+        /// Packets towards the receiver that the queue dropped or that were lost at random; counted in the network, not by the
+        /// sender
         lost_packets: u64 = number("lost", "Lost", "packets");
         /// `lost_packets` / `sent_packets`
         loss_ratio: f64 = share("loss", "Loss", "%");
         /// Packets that arrived with a mark / packets that arrived, in virtual time
         marking_ratio: Option<f64> = share("marked", "Marked", "%").neither().left_out("where none was marked");
-        /// DualPI2's base probability p', mean over time; classic packets are dropped with its square. A run's total has that of the
-        /// first flow's user
+        /// DualPI2's base probability p', mean over time; classic packets are dropped with its square. A run's total has that
+        /// of the first flow's user
         p_base_mean: Option<f64> = share("p-base", "Base probability", "").neither().left_out(NO_DUALPI2);
-        /// Whole seconds in which packets waited throughout in DualPI2's classic queue, which got less than 5 % of the bytes. A run's
-        /// total has those of the first flow's user
+        /// Whole seconds in which packets waited throughout in DualPI2's classic queue, which got less than 5 % of the bytes. A
+        /// run's total has those of the first flow's user
         classic_starvation_s: Option<f64> = number("starved", "Classic starved", "s").left_out(NO_DUALPI2);
         /// Packets with data that was sent before, needed or not
         retransmitted_packets: u64 = number("resent", "Resent", "packets");
@@ -141,8 +142,8 @@ metrics! {
         frame_delay_p50_ms: Option<f64> = delay("frame-delay-p50", "Frame delay", "p50").left_out(NO_FRAME);
         /// 95th percentile from a frame's creation to the arrival of its last byte
         frame_delay_p95_ms: Option<f64> = delay("frame-delay-p95", "Frame delay", "p95").left_out(NO_FRAME);
-        /// Gaps between whole frames above 3 frame times and above a frame time + 150 ms; of a film in a browser, stalls after the first
-        /// picture
+        /// Gaps between whole frames above 3 frame times and above a frame time + 150 ms; of a video in a browser, stalls after
+        /// the first frame
         freezes: Option<u64> = number("freezes", "Freezes", "").left_out(NO_MEDIA);
         /// Time in freezes / time
         freeze_ratio: Option<f64> = share("frozen", "Frozen", "%").left_out(NO_MEDIA);
@@ -154,24 +155,24 @@ metrics! {
         frames_discarded: Option<u64> = number("discarded", "Discarded", "frames").left_out(NO_VIDEO);
         /// Time from the begin of a film's player to the first picture
         startup_s: Option<f64> = number("startup", "Startup", "s").left_out(NO_FILM);
-        /// Linear [QoE](how-to/video.md) of a film, by segment: QoE_lin of Mao, Netravali and Alizadeh (Pensieve, SIGCOMM 2017), section
-        /// 5.1
+        /// Linear [QoE](how-to/video.md) of a film, by segment: QoE_lin of Mao, Netravali and Alizadeh (Pensieve, SIGCOMM
+        /// 2017), section 5.1
         qoe_lin: Option<f64> = number("qoe", "QoE", "Mbit/s").within(ANY).more().left_out(NO_FILM);
     }
     run {
-        /// Jain's index of the flows' bytes, (Σx)² / (n Σx²), for each whole second in which at least two flows are active throughout;
-        /// the mean over those seconds. The series has it by second
+        /// Jain's index of the flows' bytes, (Σx)² / (n Σx²), for each whole second in which at least two flows are active
+        /// throughout; the mean over those seconds. The series has it by second
         jain_index = share("jain", "Jain", "").more().null("where there is no such second");
     }
     flow {
-        /// Time from the flow's start until its bytes per second are within 25 % of an equal part of what the active flows delivered,
-        /// and stay there for 5 s (Dong et al., PCC, NSDI 2015, section 4.2.2); counted in whole seconds in which at least two flows
-        /// are active
+        /// Time from the flow's start until its bytes per second are within 25 % of an equal part of the active flows' throughput,
+        /// and stay there for 5 s (Dong et al., PCC, NSDI 2015, section 4.2.2); counted in whole seconds in which at least two
+        /// flows are active
         convergence_time_s = number("convergence", "Converged", "s").left_out("where that never happens");
     }
 }
 
-const NOTHING_LEFT: &str = "where no packet left the link, or nobody saw it";
+const NOTHING_LEFT: &str = "where no packet left the link, or none was observed";
 const NO_SAMPLE: &str = "without a sample";
 const NO_DUALPI2: &str = "behind any queue but `dualpi2`";
 const NO_VIDEO: &str = "without a `video` source";

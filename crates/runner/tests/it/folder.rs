@@ -98,7 +98,8 @@ fn runs_of_another_build_are_refused_with_the_ways_on() {
     let error = run(&resuming(out.path()), &plan()).unwrap_err();
     assert!(error.is_input());
     let message = error.to_string();
-    for part in ["results of another build", "1.0.0+0123456789ab", VERSION, "--resume", "--force", "--out"] {
+    for part in ["results of another build", "1.0.0+0123456789ab", VERSION, "--resume", "--replace", "--out"]
+    {
         assert!(message.contains(part), "{message}");
     }
     let replacing = Runner { existing: Existing::Replace, ..runner(out.path()) };

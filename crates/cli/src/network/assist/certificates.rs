@@ -14,19 +14,19 @@ Examples:
 
 Copy to each machine its own folder, and authority-key.pem to none. Certificates hold for 90 days.")]
 pub(crate) struct Args {
-    /// The folder of the authority and the certificates; an authority that is there already is used.
-    #[arg(value_name = "FOLDER")]
+    /// Folder of the authority and the certificates; an existing authority is used.
+    #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// A certificate for the service.
     #[arg(long, value_name = "NAME")]
     service: Vec<String>,
-    /// A certificate for a server that is to be informed about users.
+    /// A certificate for a server that receives reports about users.
     #[arg(long, value_name = "NAME")]
     server: Vec<String>,
     /// A certificate for a user's device.
     #[arg(long, value_name = "NAME")]
     user: Vec<String>,
-    /// A certificate for those who watch all users.
+    /// A certificate for an operator, who may watch all users.
     #[arg(long, value_name = "NAME")]
     operator: Vec<String>,
     /// A certificate for a NATS broker; its name is the host in the URL.

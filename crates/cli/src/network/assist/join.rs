@@ -21,19 +21,18 @@ Example:
   cellcc tcp route add 10.45.0.0/16 cellcc_natcp
   cellcc assist join quic://edge:4443 --credentials keys/server-video-1
 
-Without --user, it asks about the peers of all TCP connections of this network namespace. The service refuses those who are none \
-of its users.")]
+Without --user, it asks about the peers of all TCP connections of this network namespace. The service refuses addresses that are not its users.")]
 pub(crate) struct Args {
     #[command(flatten)]
     connect: Connect,
-    /// Ask about this user, whether there is a connection or not; may be given again.
+    /// Ask about this user, even without a connection; may be repeated.
     #[arg(long, value_name = "ADDRESS")]
     user: Vec<IpAddr>,
-    /// What the user has signed (`cellcc assist ue --consent`); with one --user.
+    /// The user's signed consent (`cellcc assist ue --consent`); with one --user.
     #[arg(long, value_name = "TEXT", requires = "user")]
     consent: Option<String>,
-    /// The folder of a BPF file system in which what is loaded is pinned.
-    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
+    /// Folder of a BPF file system with the pins of loaded schemes.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
     pins: PathBuf,
 }
 

@@ -24,33 +24,33 @@ use std::process::ExitCode;
 pub(crate) enum Command {
     /// Make an authority and certificates for a first try.
     Certificates(certificates::Args),
-    /// Run the service: measurements in, reports to servers out.
+    /// Run the service, which turns measurements into reports to servers.
     Serve(serve::Serve),
-    /// Print the link under which a browser shows the service's page of all users.
+    /// Print the address of the service's page of all users, for a browser.
     Page(page::Args),
     /// Print the permissions that a NATS broker needs for a service's configuration.
     Permissions(serve::BrokerPermissions),
-    /// On a base station's host: answer the service's echoes, by which it measures the network's part of the minimum RTT.
+    /// On a base station's host: answer the service's echoes, which measure the network's part of the minimum RTT.
     Echo(serve::Echo),
-    /// Show what the service reports about its users, again and again.
+    /// Show the service's reports about its users, live.
     Watch(watch::Args),
-    /// Give this machine's kernel what the service reports, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
+    /// Pass the service's reports to this machine's kernel, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
     #[cfg(target_os = "linux")]
     Join(join::Args),
-    /// Three users of an emulated cell, with and without assistance, and a report; in QUIC no right is needed.
+    /// Run three users of an emulated cell, with and without assistance, and write a report.
     Demo(demo::Args),
-    /// On a user's device: tell the service how many flows there are, or sign a consent.
+    /// On a user's device: report its number of flows to the service, or sign a consent.
     Ue(ue::Args),
 }
 
 /// The service, and who we are.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Connect {
-    /// The service, quic://HOST:PORT, or the NATS broker that it publishes through, tls://HOST:PORT.
+    /// The service, quic://HOST:PORT, or its NATS broker, tls://HOST:PORT.
     #[arg(value_name = "URL")]
     url: ServiceUrl,
-    /// The folder with our certificate (`cellcc assist certificates`).
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder with this program's certificate (`cellcc assist certificates`).
+    #[arg(long, value_name = "DIR")]
     credentials: PathBuf,
 }
 

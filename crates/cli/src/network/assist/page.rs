@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A link that is over when it is printed helps nobody; it ends at a whole second.
+/// A link that has expired when it is printed is useless; it ends at a whole second.
 const MIN_PASS: Span = Span::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -20,20 +20,19 @@ Examples:
   xdg-open \"$(cellcc assist page https://127.0.0.1:9465 \\
       --service edge --credentials keys/operator-desk)\"
 
-Anybody with the link sees all users until its time is over. It is signed here, without a connection; the browser has to trust \
-authority.pem, which docs/how-to/netassist.md says how to do.")]
+The address shows all users to everyone who has it, until it expires. It is signed here, without a connection; the browser has to trust authority.pem (docs/how-to/netassist.md).")]
 pub(crate) struct Args {
     /// The service's page, https://HOST:PORT: `https` in its configuration.
     #[arg(value_name = "URL")]
     url: String,
-    /// The folder with an operator's certificate.
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder with an operator's certificate.
+    #[arg(long, value_name = "DIR")]
     credentials: PathBuf,
     /// The name in the service's certificate [default: the host in the URL].
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
-    /// How long the link holds: 1s to 168h, 7 days.
-    #[arg(long = "for", value_name = "TIME", default_value = "12h")]
+    /// How long the address works: 1s to 168h (7 days).
+    #[arg(long = "duration", short = 'd', alias = "for", value_name = "TIME", default_value = "12h")]
     lasts: Span,
 }
 

@@ -20,8 +20,7 @@ Examples:
   cellcc assist certificates keys
   cellcc assist serve netassist.toml
 
-docs/how-to/netassist.md has the configuration. An interrupt ends it; after SIGHUP it opens the audit log again by its name, so that \
-logrotate can rename it.")]
+docs/how-to/netassist.md describes the configuration. An interrupt ends the service; after SIGHUP it reopens the audit log, so that logrotate can rename it.")]
 pub(crate) struct Serve {
     /// The configuration, in TOML.
     #[arg(value_name = "FILE")]
@@ -56,7 +55,7 @@ pub(super) fn serve(args: &Serve) -> Result<ExitCode, Exit> {
     })
 }
 
-/// A service has no terminal: what ends other programs says to it that its log was renamed.
+/// A service has no terminal, so SIGHUP, which ends other programs, means that its log was renamed.
 #[cfg(unix)]
 fn reopen_on_hang_up(audit_log: Arc<Notify>) -> Result<(), Exit> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -107,10 +106,9 @@ Examples:
   cellcc assist permissions netassist.toml > permissions.conf
   cellcc assist permissions north.toml south.toml > permissions.conf      one broker for two sites
 
-nats-server includes the file: docs/how-to/netassist-nats.md. It says who may publish and who may hear of whom: make it again where the \
-configuration's users or servers change, and signal nats-server to read it again.")]
+nats-server includes the file (docs/how-to/netassist-nats.md). It lists who may publish, and which server may receive reports on which user: write it again when the configuration's users or servers change, and signal nats-server to reload it.")]
 pub(crate) struct BrokerPermissions {
-    /// The service's configuration, in TOML, with a table `nats`; of each site, where a broker has several.
+    /// Configuration of the service, in TOML, with a table `nats`; one per site of the broker.
     #[arg(value_name = "FILE", required = true)]
     configs: Vec<PathBuf>,
 }
@@ -130,10 +128,9 @@ pub(super) fn permissions(args: &BrokerPermissions) -> Result<ExitCode, Exit> {
 Example:
   cellcc assist echo --listen 10.1.0.1:4445
 
-The service sends it echoes where its configuration has a [[cell]] with `echo = \"10.1.0.1:4445\"`. No answer is longer than what \
-it answers, and anybody who can reach the port gets one: let only the service reach it.")]
+The service sends it echoes where its configuration has a [[cell]] with `echo = \"10.1.0.1:4445\"`. No answer is longer than its request, but every sender gets one: let only the service reach the port.")]
 pub(crate) struct Echo {
-    /// The address to receive at: UDP.
+    /// UDP address to listen on.
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:4445")]
     listen: SocketAddr,
 }

@@ -15,24 +15,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[command(after_help = "\
 Examples:
   cellcc assist ue quic://edge:4443 --credentials keys/user-alice
-  cellcc assist ue --credentials keys/user-alice --consent video-1 --for 168h
+  cellcc assist ue --credentials keys/user-alice --consent video-1 --duration 168h
 
-The first tells the number of flows each second, the second prints a consent for that server.")]
+The first reports the number of flows each second, the second prints a consent for that server.")]
 pub(crate) struct Args {
     /// The service, quic://HOST:PORT, or its NATS broker, tls://HOST:PORT.
     #[arg(value_name = "URL", required_unless_present = "consent")]
     url: Option<ServiceUrl>,
-    /// The folder with the device's certificate.
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder with the device's certificate.
+    #[arg(long, value_name = "DIR")]
     credentials: PathBuf,
-    /// The number of active flows [default: the device's TCP connections with others].
+    /// Number of active flows [default: the device's TCP connections with other hosts].
     #[arg(long, value_name = "COUNT")]
     flows: Option<u16>,
-    /// Sign that this server may be informed about us; it needs no connection.
+    /// Sign a consent that lets this server receive reports on this device; needs no connection.
     #[arg(long, value_name = "SERVER", conflicts_with_all = ["url", "flows"])]
     consent: Option<String>,
     /// How long the consent holds, at most 744h (31 days).
-    #[arg(long = "for", value_name = "TIME", default_value = "1h")]
+    #[arg(long = "duration", short = 'd', alias = "for", value_name = "TIME", default_value = "1h")]
     lasts: Span,
 }
 
@@ -44,7 +44,9 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         return consent(args, server);
     }
     let Some(url) = args.url.clone() else {
-        return Err(Exit::input("which service? quic://HOST:PORT, or tls://HOST:PORT of its NATS broker"));
+        return Err(Exit::input(
+            "give the address of the service: quic://HOST:PORT, or tls://HOST:PORT of its NATS broker",
+        ));
     };
     let settings = Connect { url, credentials: args.credentials.clone() }.settings(Role::User)?;
     runtime()?.block_on(async {
@@ -70,7 +72,7 @@ fn consent(args: &Args, server: &str) -> Result<ExitCode, Exit> {
     let server =
         PeerName::new(Role::Server, server).map_err(|error| Exit::input(format!("--consent: {error}")))?;
     if args.lasts > MAX_CONSENT {
-        return Err(Exit::input("--for: a consent holds for 744h at most, 31 days"));
+        return Err(Exit::input("--duration: a consent holds for at most 744h (31 days)"));
     }
     let device = credentials(&args.credentials, Role::User)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Exit::failed)?.as_secs();

@@ -19,8 +19,7 @@ use tokio::sync::watch;
 Example:
   cellcc assist watch quic://edge:4443 --credentials keys/operator-desk
 
-Classes: backlogged (the rate served is the capacity), partial (estimated), idle (held from before, or predicted); stale (the \
-user's source is late), silent (the service says nothing any more): servers go on without such advice.")]
+Classes: backlogged (the rate served is the capacity), partial (estimated), idle (held from before, or predicted); stale (the user's source is late), silent (no report arrives): servers then continue without advice.")]
 pub(crate) struct Args {
     #[command(flatten)]
     connect: Connect,
@@ -42,7 +41,7 @@ const HEADER: [&str; 11] = [
     "age, ms",
 ];
 
-/// What was heard of a user.
+/// Reports received on a user.
 #[derive(Debug)]
 struct Heard {
     last: AdviceRecord,

@@ -18,29 +18,29 @@ use std::process::ExitCode;
 /// How to emulate, whatever the path.
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
-    /// Run a server outside, in a namespace apart from the machine's network, before the command; it is given to `sh -c`
-    /// and ends with the command. Each of several users has a server of its own, distinguished by $CELLCC_USER.
+    /// Start this server outside the link, in a namespace of its own, before the command; `sh -c` runs it, and it ends with the
+    /// command. Each user gets one, distinguished by $CELLCC_USER.
     #[arg(long, value_name = "COMMAND")]
     server: Option<String>,
-    /// Where the server's output goes: a file (FILE.0, FILE.1 ... of several users), or off [default: to standard error, each
-    /// line after `server: `].
+    /// File for the server's output (FILE.0, FILE.1 ... for several users), or off [default: standard error, with the prefix
+    /// `server: `].
     #[arg(long, value_name = "FILE|off", requires = "server")]
     server_log: Option<ServerLog>,
-    /// How to get at the packets, tun or veth [default: tun, where /dev/net/tun opens].
+    /// Device that captures the packets, tun or veth [default: tun, if /dev/net/tun opens].
     #[arg(long, value_name = "KIND")]
     backend: Option<Backend>,
-    /// Packets that are due within this of each other may be released together.
+    /// Packets due within this time may be released together.
     #[arg(long, value_name = "TIME", default_value_t = DEFAULT_GRANULARITY, value_parser = granularity)]
     granularity: Span,
     /// Largest packet in bytes, IP header included.
     #[arg(long, value_name = "BYTES", default_value_t = MTU, value_parser = clap::value_parser!(u16).range(1280..))]
     pub(crate) mtu: u16,
-    /// Write what the emulator measured of itself as JSON: late releases, packets lost in front of it, processor time.
+    /// Write the emulator's own measurements as JSON: late releases, packets lost before it, CPU time.
     #[arg(long, value_name = "FILE")]
     self_report: Option<PathBuf>,
 }
 
-/// Beyond this the link is no longer the one that was asked for.
+/// Beyond this the link is no longer the requested one.
 const COARSEST: Span = Span::from_millis(100);
 
 fn granularity(text: &str) -> Result<Span, String> {
@@ -64,7 +64,7 @@ impl Default for How {
     }
 }
 
-/// What to run behind what.
+/// A command, and the stages that it runs behind.
 pub(crate) struct Asked {
     pub(crate) up: Vec<Stage>,
     pub(crate) down: Vec<Stage>,
@@ -83,8 +83,8 @@ const SERVER_FAILED: u8 = 1;
 /// How many users there can be: each may have a server.
 pub(crate) const MOST_USERS: usize = MOST_COMMANDS / 2;
 
-/// Gets the rights that are needed, and the process that cleans up. The kernel gives them to a process with one thread only: call it
-/// first.
+/// Gets the rights that are needed, and the process that cleans up. The kernel gives them to a process with one thread only:
+/// call it first.
 pub(crate) fn prepare() -> Result<Guard, Exit> {
     enter_user_namespace_if_needed()?;
     Ok(Guard::start()?)
@@ -124,7 +124,7 @@ struct Ends {
     status: u8,
     /// The highest of the servers that ended before them.
     server: Option<u8>,
-    /// What commands left running. It has been killed.
+    /// Processes that commands left running. They have been killed.
     left: Vec<Left>,
 }
 
@@ -165,11 +165,11 @@ fn run_commands(topology: &Topology, command: &[OsString], prompt: &str, how: &H
     Ok(Ends { status, server, left: commands.end() })
 }
 
-/// What must be said at the end. The command's own failure comes first, then the server's.
+/// The notes for the end. The command's own failure comes first, then the server's.
 fn conclude(report: &SelfReport, ends: &Ends, how: &How) -> Result<ExitCode, Exit> {
     if !ends.left.is_empty() {
         let names: Vec<_> = ends.left.iter().map(Left::to_string).collect();
-        tell(&format!("note: ended what the command left running: {}", names.join(", ")));
+        tell(&format!("note: ended processes that the command left running: {}", names.join(", ")));
     }
     let server_failure = ends.server.filter(|status| *status != 0);
     if let Some(status) = server_failure {

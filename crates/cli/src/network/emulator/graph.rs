@@ -1,4 +1,4 @@
-//! `cellcc graph`: what a packet log of a link says, in numbers and pictures.
+//! `cellcc graph`: a link's packet log in numbers and plots.
 
 use crate::exit::{Exit, print, tell, unwritten, write_file};
 use crate::grid;
@@ -11,17 +11,21 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc shell --down lte-drive --down-log down.log -- curl -O http://100.64.0.1:8000/file
+  cellcc graph down.log")]
 pub(crate) struct Args {
-    /// A log of `cellcc shell`, `cellcc mm-link` or Mahimahi's own mm-link, plain or compressed with gzip.
+    /// Packet log of `cellcc shell`, `cellcc mm-link` or Mahimahi's mm-link, plain or gzip.
     #[arg(value_name = "LOG")]
     log: PathBuf,
-    /// The folder for the pictures (SVG) and the bins (CSV), which are named after the log.
-    #[arg(long, default_value = ".", value_name = "DIR")]
+    /// Folder for the plots (SVG) and the bins (CSV), named after the log.
+    #[arg(long, short, default_value = ".", value_name = "DIR")]
     out: PathBuf,
-    /// Width of the bins of the throughput, in whole milliseconds.
+    /// Bin width of the throughput, in whole milliseconds.
     #[arg(long, default_value = "500ms", value_name = "TIME")]
     bin: Span,
-    /// How to print the numbers.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }
@@ -88,7 +92,7 @@ fn digest(log: Option<&Path>, bin_ms: NonZeroU64) -> Result<Digest, Exit> {
     Err(Exit::input(format!("{name}: covers no time: there is nothing to draw; was it written by mm-link?")))
 }
 
-/// Mahimahi's four lines to the letter, and what was dropped.
+/// Mahimahi's four lines, word for word, and the drops.
 fn summary_lines(digest: &Digest) -> String {
     [throughput_lines(digest), delay_line(digest), signal_line(digest), drop_lines(digest)].concat()
 }
@@ -113,7 +117,7 @@ fn signal_line(digest: &Digest) -> String {
     format!("95th percentile signal delay: {} ms\n", or_dash(digest.signal_delay_p95_ms()))
 }
 
-/// What Mahimahi's script does not know; nothing where there was none.
+/// The drops, which Mahimahi's script does not know; empty without any.
 fn drop_lines(digest: &Digest) -> String {
     let share = 100.0 * digest.total.dropped_share();
     match digest.total.dropped_packets {

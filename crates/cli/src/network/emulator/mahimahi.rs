@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Mahimahi: run a command behind outages of one direction.
     #[command(name = "mm-onoff", override_usage = Shell::OnOff.usage(), after_help = ON_OFF)]
     OnOff(Words),
-    /// Mahimahi: draw a log's throughput on standard output, and write its numbers on standard error.
+    /// Mahimahi: plot a log's throughput to standard output, its numbers to standard error.
     #[command(
         name = "mm-throughput-graph",
         after_help = "\
@@ -39,7 +39,7 @@ Example:
         /// The log [default: standard input].
         log: Option<PathBuf>,
     },
-    /// Mahimahi: draw a log's queueing delay on standard output, and write its numbers on standard error.
+    /// Mahimahi: plot a log's queueing delay to standard output, its numbers to standard error.
     #[command(
         name = "mm-delay-graph",
         after_help = "\
@@ -54,7 +54,7 @@ Example:
 
 const DELAY: &str = "\
 MILLISECONDS is the delay of each direction: 20, or with a unit 2.5ms, or over time 10ms@5s,40ms@5s.
-COMMAND is what runs behind it, your shell where none is given; it may be another of these shells.
+COMMAND runs behind it (default: your shell); it may be another of these shells.
 
 Examples:
   mm-delay 20
@@ -65,22 +65,22 @@ The machine is at $MAHIMAHI_BASE, 100.64.0.1 where no other emulator runs.";
 const LINK: &str = "\
 UP and DOWN are traces (a Mahimahi file, or a rate over time), rates such as 12Mbit/s, or synthetic
 links such as lte-drive.
-UP is from the command to the outside. COMMAND is what runs behind the link, your shell where none is given.
+UP is from the command to the outside. COMMAND runs behind the link (default: your shell).
 
 Options, before or after the traces:
   --uplink-log=FILE, --downlink-log=FILE
-                       Log what passes, for `cellcc graph` and Mahimahi's scripts
+                       Log the packets, for `cellcc graph` and Mahimahi's scripts
   --uplink-queue=KIND, --downlink-queue=KIND
                        infinite [default], droptail, drophead, codel, pie, or cellular (ABC's);
                        or any queue of `cellcc compare --queue` with its settings, such as
                        'red(limit=100pkt)' or fq-codel
   --uplink-queue-args=ARGS, --downlink-queue-args=ARGS
-                       packets=NUMBER or bytes=NUMBER, what the queue holds: all kinds but infinite
-                       need it; target=MS,interval=MS for codel, qdelay_ref=MS,max_burst=MS for
-                       pie, as in their RFCs by default
-  --once               Play the traces once; then nothing passes. Without it, they begin again
+                       packets=NUMBER or bytes=NUMBER, the size, which all kinds except infinite
+                       need; target=MS,interval=MS for codel, qdelay_ref=MS,max_burst=MS for pie,
+                       as in their RFCs by default
+  --once               Play the traces once; then nothing passes. Without it, they repeat
   --meter-uplink, --meter-uplink-delay, --meter-downlink, --meter-downlink-delay, --meter-all
-                       Accepted; there are no live pictures. `cellcc graph LOG` makes them
+                       Accepted, without effect: there are no live plots; see `cellcc graph LOG`
 
 Examples:
   mm-link up.trace down.trace
@@ -89,8 +89,8 @@ Examples:
 
 const LOSS: &str = "\
 uplink is from the command to the outside.
-RATE is the share of packets that is lost: 0.01, or 1%, or over time 0%@5s,1%@5s.
-COMMAND is what runs behind it, your shell where none is given; it may be another of these shells.
+RATE is the fraction of lost packets: 0.01, or 1%, or over time 0%@5s,1%@5s.
+COMMAND runs behind it (default: your shell); it may be another of these shells.
 
 Options:
   --seed=NUMBER        Lose other packets. Without it, they are the same each time
@@ -99,9 +99,9 @@ Example:
   mm-loss downlink 0.01 mm-delay 20 sh -c 'ping -c 100 $MAHIMAHI_BASE'";
 
 const ON_OFF: &str = "\
-uplink is from the command to the outside. All packets pass and all are lost in turn, for random times with these
+uplink is from the command to the outside. Periods in which all packets pass or all are lost alternate, of random length with these
 means: 10, in seconds, or with a unit 200ms.
-COMMAND is what runs behind it, your shell where none is given; it may be another of these shells.
+COMMAND runs behind it (default: your shell); it may be another of these shells.
 
 Options:
   --seed=NUMBER        Draw other times. Without it, they are the same each time

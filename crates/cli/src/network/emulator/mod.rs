@@ -1,4 +1,4 @@
-//! Programs behind emulated links; `cellcc doctor`: what the emulator finds on this machine.
+//! Programs behind emulated links; `cellcc doctor`: the emulator's findings on this machine.
 
 pub(crate) mod emulated;
 pub(crate) mod graph;
@@ -22,8 +22,11 @@ impl From<EmuError> for Exit {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc doctor")]
 pub(crate) struct Doctor {
-    /// How to print it.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
 }

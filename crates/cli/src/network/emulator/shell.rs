@@ -15,13 +15,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// "Down" is towards the command, as towards a phone.
+/// "Down" is the direction to the command, as to a phone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Data are the packets to the command, and the reverse path, that of acknowledgements, carries those from it. Without flags and
-Scenario neither direction has a limit or a delay, and the queue of each holds 3200pkt. --queue is for both directions, unless
---up-queue is given, and --rtt is divided equally among them. Without --cell, --users have the channel of --down and are
-served in turn.
+Data packets go to the command; the reverse path carries the packets from it. Without flags and Scenario,
+neither direction has a rate limit or delay, and each queue holds 3200pkt. --queue applies to both directions
+unless --up-queue is given, and --rtt is split equally between them. Without --cell, all --users have the
+channel of --down and are served in turn.
 
 Examples:
   cellcc shell --down lte-drive --up 20Mbit/s --rtt 40ms -- \\
@@ -30,39 +30,38 @@ Examples:
       sh -c 'iperf3 -R -c $MAHIMAHI_BASE'
   cellcc shell --scenario scenarios/quick-start.toml
 
-The command reaches the outside at the address in $MAHIMAHI_BASE ($CELLCC_BASE6 for IPv6). Without a command, a shell is
-opened.
+The command reaches the outside at the address in $MAHIMAHI_BASE ($CELLCC_BASE6 for IPv6). Without a command,
+a shell opens.
 
-A first SIGTERM or SIGINT is passed on to the command, a second one kills it. What the command leaves running ends with it.
+A first SIGTERM or SIGINT is passed on to the command, a second one kills it. Its child processes end with it.
 
-Exit status: that of the command; 3 where the emulator could not keep up, and says so; 2 for bad input, 1 where the
+Exit status: that of the command; 3 if the emulator could not keep up (it says so); 2 for bad input; 1 if the
 emulator or the server fails.")]
 pub(crate) struct Args {
-    /// Capacity towards the command: a trace file, the name of a synthetic link, or a rate such as 100Mbit/s; no limit
-    /// where it is not given.
+    /// Capacity towards the command: a trace file, a synthetic link, or a rate such as 100Mbit/s [default: no limit].
     #[arg(long, value_name = "FILE|NAME|RATE")]
     down: Option<String>,
     #[command(flatten)]
     path: conditions::Flags<true>,
-    /// Several users behind one base station, each with a queue and a channel of its own; the command runs once for
-    /// each, distinguished by $CELLCC_USER.
+    /// Number of users behind one base station, each with its own queue and channel; the command runs once per user,
+    /// distinguished by $CELLCC_USER.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..=MOST_USERS as i64))]
     users: Option<u16>,
-    /// Decides which packets are lost or late.
+    /// Seed of random losses and delays.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// A Scenario in TOML: its path, its cell and its first trace; flags have the last word.
+    /// Scenario file in TOML, for its path, cell and first trace; flags override it.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Write down what passes the link to the command, in Mahimahi's format, for `cellcc graph`.
+    /// Log the packets to the command, in Mahimahi's format, for `cellcc graph`.
     #[arg(long, value_name = "FILE")]
     down_log: Option<PathBuf>,
-    /// Write down what passes the link from the command.
+    /// Log the packets from the command.
     #[arg(long, value_name = "FILE")]
     up_log: Option<PathBuf>,
     #[command(flatten, next_help_heading = "How it is emulated")]
     how: How,
-    /// What to run, and its arguments.
+    /// The program and its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -16,12 +16,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc tcp record decisions.capture --duration 10s")]
 pub(crate) struct Record {
-    /// Where to write; an existing file is replaced at the end.
+    /// Output file; an existing one is replaced at the end.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How long to record [default: until interrupted].
-    #[arg(long, value_name = "TIME")]
+    /// Duration [default: until interrupted].
+    #[arg(long, short, value_name = "TIME")]
     duration: Option<Span>,
     #[command(flatten)]
     place: Where,
@@ -29,6 +32,9 @@ pub(crate) struct Record {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+Example:
+  cellcc tcp verify decisions.capture
+
 Exit status: 0 when every decision is the kernel's; 1 when one differs; 2 for bad input.")]
 pub(crate) struct Verify {
     /// A capture, from `cellcc tcp record`.
@@ -105,7 +111,7 @@ pub(super) fn verify(args: &Verify) -> Result<ExitCode, Exit> {
     Ok(ExitCode::FAILURE)
 }
 
-/// What was given, and each line of the decision that differs.
+/// The input, and each line of the decision that differs.
 fn described(difference: &Difference) -> String {
     let Difference { number, core, socket, given, recorded, decided } = difference;
     let mut text = format!("different: step {number}, {core}, {socket}\ngiven: {given}\n");

@@ -27,62 +27,62 @@ Examples:
   cellcc tcp load 'reminis(dtt=40ms)'
   iperf3 -c HOST -C cellcc_reminis
 
-Every program may choose a loaded scheme (TCP_CONGESTION), in every network namespace; nothing uses it by itself.")]
+Every program may choose a loaded scheme (TCP_CONGESTION), in every network namespace; none uses it by default.")]
     Load(Load),
-    /// Unload schemes, and reset what has them as its default.
+    /// Unload schemes, and reset namespaces and routes that default to them.
     Unload(Unload),
-    /// Say what is loaded, and how it is set.
+    /// List loaded schemes and their settings.
     Status(Status),
-    /// Change the settings of a loaded scheme; they hold at once, for live sockets too.
+    /// Change the settings of a loaded scheme, at once and also for live sockets.
     #[command(after_help = "\
 Examples:
   cellcc tcp set 'reminis(dtt=60ms)'
   cellcc tcp set 'cellcc_c2tcp(profile=v1,target=80ms)'
 
-`cellcc tcp status` lists the settings of what is loaded, `cellcc schemes NAME` says what each means and which values it takes.")]
+`cellcc tcp status` lists the settings of loaded schemes, `cellcc schemes NAME` describes each and its range.")]
     Set(Set),
     /// Replace the programs of loaded schemes by those of this cellcc; live sockets keep the old ones.
     Upgrade(Upgrade),
-    /// Show the sockets of this network namespace that use a loaded scheme, again and again.
+    /// Show the sockets of this network namespace that use a loaded scheme, live.
     Watch(watch::Watch),
-    /// Write down what the schemes decide, step by step, until interrupted.
+    /// Capture each decision of the schemes, until interrupted.
     Record(capture::Record),
-    /// Decide in user space what was recorded of the kernel, and name the first decision that differs.
+    /// Repeat the decisions of a capture in user space, and find the first that differs.
     Verify(capture::Verify),
-    /// Let only the connections with some addresses use a scheme.
+    /// Use a scheme only for connections with some addresses.
     #[command(subcommand)]
     Route(Route),
-    /// On a user's device: tell servers in a TCP option how many flows there are, until interrupted.
+    /// On a user's device: report its number of flows to servers in a TCP option, until interrupted.
     #[command(after_help = "\
 Examples:
   cellcc tcp tell-flows /sys/fs/cgroup
 
-Servers that were loaded with --hear-flows divide the bandwidth that they are advised by this number (NATCP's beta). With
-NetAssist, a device says it to the service instead: cellcc assist ue.")]
+Servers with schemes loaded by --hear-flows divide the reported bandwidth by this number (NATCP's beta). With NetAssist,
+a device reports it to the service instead: cellcc assist ue.")]
     TellFlows(watch::TellFlows),
 }
 
-/// Where pins are.
+/// The folder of pins.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Where {
-    /// The folder of a BPF file system in which what is loaded is pinned.
-    #[arg(long, value_name = "FOLDER", default_value = DEFAULT_FOLDER)]
+    /// Folder of a BPF file system with the pins of loaded schemes.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
     pins: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Load {
-    /// What to load: the kernel's name, or the simulator's with its parameters, such as 'reminis(dtt=40ms,aimd=cubic)'.
+    /// Schemes: the kernel's name, or the simulator's with its parameters, such as 'reminis(dtt=40ms,aimd=cubic)'.
     #[arg(value_name = "SCHEME", required = true, value_parser = read_scheme)]
     schemes: Vec<Written>,
-    /// Let the programs of this control group (version 2) set a delay target and a window for their own sockets.
+    /// Let programs of this control group (version 2) set a delay target and a window for their own sockets.
     #[arg(long, value_name = "CGROUP")]
     socket_options: Option<PathBuf>,
-    /// Believe the devices of users that tell their number of flows (`cellcc tcp tell-flows`), on new connections of this control
-    /// group (version 2).
+    /// Trust the number of flows that users' devices report (`cellcc tcp tell-flows`), on new connections of this control group
+    /// (version 2).
     #[arg(long, value_name = "CGROUP")]
     hear_flows: Option<PathBuf>,
-    /// Where a scheme is loaded already, give it these settings and the programs of this cellcc, instead of refusing.
+    /// Replace the settings and programs of schemes that are already loaded.
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
@@ -90,8 +90,12 @@ pub(crate) struct Load {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  cellcc tcp unload
+  cellcc tcp unload cellcc_reminis")]
 pub(crate) struct Unload {
-    /// What to unload [default: all that are loaded].
+    /// Schemes to unload [default: all that are loaded].
     #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
     schemes: Vec<Scheme>,
     #[command(flatten)]
@@ -99,8 +103,11 @@ pub(crate) struct Unload {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc tcp upgrade")]
 pub(crate) struct Upgrade {
-    /// What to upgrade [default: all that are loaded].
+    /// Schemes to upgrade [default: all that are loaded].
     #[arg(value_name = "SCHEME", value_parser = scheme_parser())]
     schemes: Vec<Scheme>,
     #[command(flatten)]
@@ -108,8 +115,11 @@ pub(crate) struct Upgrade {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc tcp status")]
 pub(crate) struct Status {
-    /// How to print it.
+    /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
     #[command(flatten)]
@@ -118,7 +128,7 @@ pub(crate) struct Status {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Set {
-    /// A loaded scheme with what is to change, such as 'reminis(dtt=60ms)'. What is not written stays.
+    /// A loaded scheme with its new settings, such as 'reminis(dtt=60ms)'. Settings that are not named stay.
     #[arg(value_name = "SCHEME", value_parser = read_scheme)]
     scheme: Written,
     #[command(flatten)]
@@ -127,7 +137,10 @@ pub(crate) struct Set {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Route {
-    /// Connections to and from these addresses use a loaded scheme, in this network namespace.
+    /// Use a loaded scheme for connections to and from these addresses, in this network namespace.
+    #[command(after_help = "\
+Example:
+  cellcc tcp route add 10.45.0.0/16 cellcc_natcp")]
     Add {
         /// Addresses such as 10.45.0.0/16 or 2001:db8::/32.
         #[arg(value_name = "PREFIX")]
@@ -138,15 +151,21 @@ pub(crate) enum Route {
         #[command(flatten)]
         place: Where,
     },
-    /// Take the scheme from the route to exactly these addresses; a route that `add` made goes.
+    /// Remove the scheme from the route to exactly these addresses, and the route if `add` made it.
+    #[command(after_help = "\
+Example:
+  cellcc tcp route del 10.45.0.0/16")]
     Del {
         /// Addresses, as they were given to `add`.
         #[arg(value_name = "PREFIX")]
         prefix: routes::Prefix,
     },
-    /// List the routes of this network namespace that name a scheme of cellcc.
+    /// List the routes of this network namespace with a cellcc scheme.
+    #[command(after_help = "\
+Example:
+  cellcc tcp route list")]
     List {
-        /// How to print them.
+        /// Output format.
         #[arg(long, default_value = "table", value_parser = grid::format_parser())]
         format: TableFormat,
     },
@@ -236,7 +255,7 @@ fn unload(args: &Unload) -> Result<(), Exit> {
     Ok(())
 }
 
-/// Nothing is loaded here. What the kernel has all the same is a failure: it was meant, and cannot be reached.
+/// Nothing is loaded here. A scheme that the kernel has all the same is a failure: it was meant, and cannot be reached.
 fn nothing_to_do(pins: &Pins) -> Result<(), Exit> {
     match pins.elsewhere(&Scheme::ALL) {
         Some(elsewhere) => Err(elsewhere.into()),
@@ -291,7 +310,7 @@ fn set(args: &Set) -> Result<(), Exit> {
     let name = written.scheme.name();
     if written.is_bare() {
         let all = described(&written.settings).replace(' ', ",");
-        return Err(Exit::input(format!("nothing to set: write what, as in '{name}({all})'")));
+        return Err(Exit::input(format!("nothing to set: name the settings, as in '{name}({all})'")));
     }
     let pins = Pins::new(&place.pins);
     let settings = written.over(&pins.settings(written.scheme)?)?;

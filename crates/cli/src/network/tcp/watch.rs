@@ -14,7 +14,10 @@ use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Target: of Reminis the RTT that each socket aims for, of others the delay that is set (`cellcc tcp status`), as Tide's.
+Example:
+  cellcc tcp watch
+
+Target: for Reminis, the RTT that each socket aims for; for others, such as Tide, the delay setting (`cellcc tcp status`).
 Zones of Reminis: explore (below the target), slow (below, but rising), cut (above).")]
 pub(crate) struct Watch {
     #[command(flatten)]
@@ -115,10 +118,10 @@ fn row(socket: &SocketObject) -> Vec<String> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TellFlows {
-    /// A control group (version 2) with the programs whose connections tell it, such as /sys/fs/cgroup.
+    /// Control group (version 2) of the programs whose connections report it, such as /sys/fs/cgroup.
     #[arg(value_name = "CGROUP")]
     group: PathBuf,
-    /// The number of active flows [default: the device's TCP connections with others].
+    /// Number of active flows [default: the device's TCP connections with other hosts].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
     flows: Option<u16>,
 }

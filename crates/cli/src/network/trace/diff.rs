@@ -6,14 +6,17 @@ use cellcc_runner::traces;
 use cellcc_units::{Bytes, Span, Time};
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example:
+  cellcc trace diff lte-drive drive.down.mahi")]
 pub(crate) struct Args {
-    /// What the link is: a trace file, the name of a synthetic link, rate=... or step=...
+    /// The link's own trace: a file, a synthetic link, rate=... or step=...
     #[arg(value_name = "ORIGINAL")]
     original: String,
-    /// What was recorded of it.
+    /// The trace recorded over it.
     #[arg(value_name = "RECORDED")]
     recorded: String,
-    /// A sentence, or every number.
+    /// Output format: one sentence, or every number.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }

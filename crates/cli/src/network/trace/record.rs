@@ -24,40 +24,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "It keeps the queue of the path full, and so uses all the data that the path can carry: on a metered \
-                  connection mind --max-bytes. The far end runs `cellcc trace record --serve`."
-)]
+#[command(after_help = "Examples:
+  cellcc trace record --serve                      at the far end
+  cellcc trace record HOST --duration 60s --max-bytes 500MB
+
+Recording keeps the path's queue full, and so uses all of its capacity: on a metered connection limit it by --max-bytes.")]
 pub(crate) struct Args {
     /// The far end, where `cellcc trace record --serve` runs.
     #[arg(value_name = "SERVER[:PORT]", required_unless_present = "serve")]
     server: Option<String>,
-    /// Be the far end, on this address [default: every address, port 9347].
+    /// Run as the far end, on this address [default: every address, port 9347].
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "", conflicts_with = "server")]
     serve: Option<String>,
-    /// Which direction to record, as seen from here.
+    /// Direction to record, as seen from here.
     #[arg(long, value_enum, default_value = "down")]
     direction: Direction,
-    /// How long; with --serve, the most that is allowed [default: 60s; with --serve 10min].
-    #[arg(long, value_name = "TIME")]
+    /// Duration; with --serve, the longest allowed [default: 60s; with --serve 10min].
+    #[arg(long, short, value_name = "TIME")]
     duration: Option<Span>,
-    /// After how much data to stop, both directions together; with --serve, the most for a recording [default: 1GB; with
+    /// Stop after this much data, both directions together; with --serve, the most for one recording [default: 1GB; with
     /// --serve 10GB].
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<Bytes>,
-    /// How long packets are to wait in the queue of the path.
+    /// Target for the queueing delay on the path.
     #[arg(long, value_name = "TIME..TIME", default_value_t = QueueDelay::DEFAULT)]
     queue_delay: QueueDelay,
-    /// Size of a packet, IP header included; smaller only where the path does not carry it.
+    /// Packet size, IP header included; smaller if the path does not carry it.
     #[arg(long, value_name = "BYTES", default_value = "1500B")]
     packet_size: Bytes,
-    /// Where to write NAME.down.mahi, NAME.up.mahi and NAME.json.
+    /// Folder for NAME.down.mahi, NAME.up.mahi and NAME.json.
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
-    /// What to call it [default: the date and the time, such as 2026-01-31T120000Z].
+    /// NAME of the recording [default: date and time, such as 2026-01-31T120000Z].
     #[arg(long)]
     name: Option<String>,
-    /// With --serve: how many recordings at once.
+    /// With --serve: most recordings at once.
     #[arg(long, value_name = "COUNT", default_value_t = 4)]
     max_recordings: usize,
     /// No progress bar.
@@ -174,7 +175,7 @@ fn run_client(args: &Args, server: &str, stop: &AtomicBool) -> Result<(), Exit> 
         .map_err(|error| Exit::input(format!("cannot make {}: {error}", args.out.display())))?;
     let settings = RecordSettings { server: resolve(server, "SERVER")?, request };
     tell(&format!(
-        "this uses all the data that the path carries, for {}, up to {} (--max-bytes); Ctrl-C ends it and keeps what there is",
+        "this uses all the data that the path carries, for {}, up to {} (--max-bytes); Ctrl-C ends it and keeps the recording so far",
         request.duration, request.max_bytes
     ));
     let bar = bar(request.max_bytes, args.quiet);
@@ -213,11 +214,11 @@ fn show(bar: &ProgressBar, progress: &Progress) {
 
 fn ended(ended: Ended) -> &'static str {
     match ended {
-        Ended::Duration => "ended: as long as was asked for",
+        Ended::Duration => "ended: after the requested time",
         Ended::Bytes => "ended: --max-bytes is used up",
-        Ended::Interrupted => "ended: interrupted, what was recorded is kept",
+        Ended::Interrupted => "ended: interrupted; the recording so far is kept",
         Ended::FarEnd => "ended: the far end allows no more",
-        Ended::Silence => "ended: nothing came from the far end for 30 s, what was recorded is kept",
+        Ended::Silence => "ended: nothing came from the far end for 30 s; the recording so far is kept",
     }
 }
 
@@ -225,7 +226,7 @@ fn amount(bytes: Bytes) -> String {
     format!("{:.1} MB", bytes.as_f64() / 1e6)
 }
 
-/// What stands next to the traces. No addresses: a recording is to be passed on.
+/// The file that accompanies the traces. No addresses: a recording is to be passed on.
 #[derive(Serialize)]
 struct Sidecar<'a> {
     schema: u32,

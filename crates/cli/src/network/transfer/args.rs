@@ -1,7 +1,8 @@
-//! The arguments that `cellcc get` and `cellcc put` share, and what they mean.
+//! The arguments that `cellcc get` and `cellcc put` share, and their meaning.
 
 use super::Asked;
 use crate::exit::Exit;
+use crate::grid::TextOrJson;
 use crate::network::advice;
 use crate::network::process::{exit, qlog};
 use cellcc_experiment::Source;
@@ -15,58 +16,57 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Common {
-    #[command(flatten, next_help_heading = "What is transferred")]
+    #[command(flatten, next_help_heading = "Data")]
     pub(crate) made: Made,
-    #[command(flatten, next_help_heading = "How")]
+    #[command(flatten, next_help_heading = "Connection")]
     how: How,
-    #[command(flatten, next_help_heading = "Whom to trust (one of the first three)")]
+    #[command(flatten, next_help_heading = "Trust (one of the first three)")]
     who: Who,
-    #[command(flatten, next_help_heading = "What is shown")]
+    #[command(flatten, next_help_heading = "Output")]
     pub(super) shown: Shown,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Made {
-    /// How long [default: 10s, unless the amount is given].
-    #[arg(long, short, value_name = "TIME")]
-    time: Option<Span>,
-    /// How much, all connections together: 100MB.
+    /// Duration [default: 10s, unless --bytes is given].
+    #[arg(long, short, alias = "time", short_alias = 't', value_name = "TIME")]
+    duration: Option<Span>,
+    /// Amount of data, all connections together, e.g. 100MB.
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["rate", "frames"])]
     bytes: Option<Bytes>,
-    /// A constant rate on each connection: 5Mbit/s.
+    /// Constant rate on each connection, e.g. 5Mbit/s.
     #[arg(long, value_name = "RATE", conflicts_with = "frames")]
     rate: Option<Rate>,
-    /// On each connection 60 frames a second with this mean rate, each of which must arrive within the deadline:
-    /// 20Mbit/s,40ms.
+    /// Send 60 frames per second on each connection, at this mean rate and with this deadline, e.g. 20Mbit/s,40ms.
     #[arg(long, value_name = "RATE,DEADLINE")]
     frames: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 struct How {
-    /// The congestion control of the sender, at whichever end that is [default: the server's].
+    /// Scheme of the sender, at either end [default: the server's].
     #[arg(long, value_name = "SCHEME")]
     scheme: Option<String>,
-    /// Connections at once.
+    /// Number of parallel connections.
     #[arg(long, short = 'P', value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_CONNECTIONS)))]
     connections: u16,
-    /// Streams in each connection; a stream has at most 2 MB under way.
+    /// Streams per connection; a stream has at most 2 MB in flight.
     #[arg(long, value_name = "COUNT", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_STREAMS)))]
     streams: u16,
 }
 
 #[derive(Debug, clap::Args)]
 struct Who {
-    /// The server's certificate must have this fingerprint; `cellcc serve` prints it.
+    /// Accept only a certificate with this fingerprint; `cellcc serve` prints it.
     #[arg(long, value_name = "FINGERPRINT", conflicts_with_all = ["ca", "insecure"])]
     pin: Option<Fingerprint>,
-    /// The server's certificate must be of one of these authorities, in PEM.
+    /// Accept only certificates of these authorities, in PEM.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     ca: Option<PathBuf>,
-    /// Accept any certificate. Insecure: anybody on the path can impersonate the server.
+    /// Accept any certificate. Insecure: an attacker on the path can impersonate the server.
     #[arg(long)]
     insecure: bool,
-    /// The certificate to show to the server, in PEM, where it wants one.
+    /// Client certificate, in PEM, if the server requires one.
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
     /// Its private key, in PEM.
@@ -76,22 +76,21 @@ struct Who {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Shown {
-    /// How often progress is shown [default: 1s; 250ms with --watch].
+    /// Time between progress lines [default: 1s; 250ms with --watch].
     #[arg(long, short, value_name = "TIME")]
     interval: Option<Span>,
-    /// JSON lines on standard output in place of lines and table.
-    #[arg(long)]
-    pub(super) json: bool,
-    /// A live view: rate, RTT, window, and what the scheme shows of its inside.
-    #[arg(long, conflicts_with = "json")]
+    #[command(flatten)]
+    pub(super) format: TextOrJson,
+    /// Show a live view: rate, RTT, window, and the scheme's internal values.
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(super) watch: bool,
-    /// Write the Record, as `cellcc compare` has them in runs.jsonl, and FILE.series.csv next to it.
+    /// Write the Record, as in runs.jsonl of `cellcc compare`, and FILE.series.csv.
     #[arg(long, value_name = "FILE")]
     pub(super) record: Option<PathBuf>,
-    /// Write what each data connection does to a qlog file in this folder.
-    #[arg(long, value_name = "FOLDER")]
+    /// Write one qlog file per data connection to this folder.
+    #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Nothing on standard error but errors.
+    /// Print only errors on standard error.
     #[arg(long, short)]
     pub(super) quiet: bool,
 }
@@ -102,7 +101,7 @@ const DEFAULT_INTERVAL: Span = Span::from_secs(1);
 const WATCH_INTERVAL: Span = Span::from_millis(250);
 
 impl Made {
-    /// What is made up to be sent.
+    /// The generated data.
     pub(crate) fn payload(&self) -> Result<Payload, Exit> {
         let text = match (self.bytes, self.rate, &self.frames) {
             (Some(bytes), ..) => format!("sized({bytes})"),
@@ -111,12 +110,12 @@ impl Made {
             _ => "bulk".into(),
         };
         let source: Source = text.parse().map_err(Exit::input)?;
-        if self.time.is_some_and(Span::is_zero) {
-            return Err(Exit::input("--time: a transfer lasts longer than that"));
+        if self.duration.is_some_and(Span::is_zero) {
+            return Err(Exit::input("--duration: a transfer lasts longer than 0s"));
         }
         let time = match source {
-            Source::Sized(_) => self.time,
-            _ => Some(self.time.unwrap_or(DEFAULT_TIME)),
+            Source::Sized(_) => self.duration,
+            _ => Some(self.duration.unwrap_or(DEFAULT_TIME)),
         };
         Ok(Payload::Made { source, time })
     }
@@ -124,21 +123,21 @@ impl Made {
     /// A file is as long as it is.
     pub(crate) fn refuse_with_file(&self) -> Result<(), Exit> {
         let given = [
-            ("--time", self.time.is_some()),
+            ("--duration", self.duration.is_some()),
             ("--bytes", self.bytes.is_some()),
             ("--rate", self.rate.is_some()),
             ("--frames", self.frames.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((flag, _)) => {
-                Err(Exit::input(format!("{flag} does not go with a file, which is as long as it is")))
+                Err(Exit::input(format!("{flag} does not go with a file, which has its own length")))
             }
             None => Ok(()),
         }
     }
 }
 
-/// What the flags say, but for the advice, which needs a runtime.
+/// The settings of the flags, except for the advice, which needs a runtime.
 pub(super) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings, advice::Args), Exit> {
     let Asked { url, direction, payload, file, advice } = asked;
     let Common { how, who, shown, .. } = common;
@@ -157,8 +156,7 @@ pub(super) fn settings(asked: Asked, common: &Common) -> Result<(ClientSettings,
         (.., true) => Trust::Anyone,
         _ => {
             return Err(Exit::input(
-                "which certificate may the server have? Give --pin with the fingerprint that `cellcc serve` prints, \
-                 --ca with the authorities' certificates, or --insecure",
+                "choose how to verify the server: --pin with the fingerprint that `cellcc serve` prints, --ca with the authorities' certificates, or --insecure",
             ));
         }
     };

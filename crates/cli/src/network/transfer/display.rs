@@ -25,7 +25,7 @@ impl Display {
     pub(super) fn new(shown: &Shown) -> Self {
         let watch = || Watch::new().map_or(Kind::Lines { has_header: false }, Kind::Watch);
         let kind = match shown {
-            Shown { json: true, .. } => Kind::Json,
+            Shown { format, .. } if format.is_json() => Kind::Json,
             Shown { quiet: true, .. } => Kind::Quiet,
             Shown { watch: true, .. } => watch(),
             _ => Kind::Lines { has_header: false },
@@ -54,7 +54,7 @@ impl Display {
         self.print(&value.to_string());
     }
 
-    /// A line on standard output, as long as somebody reads it.
+    /// A line on standard output, as long as it has a reader.
     fn print(&mut self, text: &str) {
         if self.failure.is_none() {
             self.failure = print(text).err();

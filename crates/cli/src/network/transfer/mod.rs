@@ -31,33 +31,33 @@ Examples:
   cellcc get quic://server:4433 --pin sha256:...                    for 10 s
   cellcc get quic://server:4433 --pin ... --scheme 'reminis(dtt=40ms)' --watch
   cellcc get quic://server:4433 --pin ... --frames 20Mbit/s,40ms    as video
-  cellcc get quic://server:4433/film.mp4 --pin ... -o film.mp4
+  cellcc get quic://server:4433/video.mp4 --pin ... -o video.mp4
 
 Exit status: 0 when complete; 1 when the transfer failed, 2 for bad input, 130 when interrupted.")]
 pub(crate) struct Get {
-    /// The server, and the file where one is wanted: quic://HOST:PORT/PATH.
+    /// The server, with the path of a file to download one: quic://HOST:PORT/PATH.
     #[arg(value_name = "URL")]
     url: Url,
-    /// Where to write the file [default: its name, in this folder].
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    /// Output file [default: the name in the URL, in this folder].
+    #[arg(long, short, alias = "output", value_name = "FILE")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
 
 pub(crate) fn get(args: Get) -> Result<ExitCode, Exit> {
-    let Get { url, output, common } = args;
+    let Get { url, out, common } = args;
     let (payload, file) = if url.path.is_empty() {
-        if output.is_some() {
+        if out.is_some() {
             return Err(Exit::input(
-                "--output: which file? Write its path after the address: quic://HOST:PORT/PATH",
+                "--out needs a file to download: write its path after the address, quic://HOST:PORT/PATH",
             ));
         }
         (common.made.payload()?, None)
     } else {
         common.made.refuse_with_file()?;
         let name = url.path.rsplit('/').next().filter(|name| !name.is_empty());
-        let file = output
+        let file = out
             .or(name.map(PathBuf::from))
             .ok_or_else(|| Exit::input(format!("`{}` names a folder; write the path of a file", url.path)))?;
         (Payload::File { name: url.path.clone(), bytes: None }, Some(file))
@@ -70,18 +70,18 @@ pub(crate) fn get(args: Get) -> Result<ExitCode, Exit> {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc put quic://server:4433 --pin sha256:... --time 30s
-  cellcc put quic://server:4433/film.mp4 --pin ... --file film.mp4
+  cellcc put quic://server:4433 --pin sha256:... --duration 30s
+  cellcc put quic://server:4433/video.mp4 --pin ... --file video.mp4
 
 Exit status: 0 when complete; 1 when the transfer failed, 2 for bad input, 130 when interrupted.")]
 pub(crate) struct Put {
-    /// The server, and the path there where a file is sent: quic://HOST:PORT/PATH.
+    /// The server, with the path there for --file: quic://HOST:PORT/PATH.
     #[arg(value_name = "URL")]
     url: Url,
-    /// Send this file; its path there is the URL's, or its name.
+    /// Send this file, to the path of the URL or under its own name.
     #[arg(long, short, value_name = "FILE")]
     file: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "What the network tells")]
+    #[command(flatten, next_help_heading = "Network assistance")]
     advice: advice::Args,
     #[command(flatten)]
     common: Common,
@@ -91,7 +91,7 @@ pub(crate) fn put(args: Put) -> Result<ExitCode, Exit> {
     let Put { url, file, advice, common } = args;
     let payload = match &file {
         None if url.path.is_empty() => common.made.payload()?,
-        None => return Err(Exit::input(format!("/{}: which file is to be sent? Give --file", url.path))),
+        None => return Err(Exit::input(format!("/{}: name the file to send with --file", url.path))),
         Some(file) => {
             common.made.refuse_with_file()?;
             let own = file.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -103,7 +103,7 @@ pub(crate) fn put(args: Put) -> Result<ExitCode, Exit> {
     run(Asked { url, direction: Direction::Put, payload, file, advice }, common)
 }
 
-/// What is wanted.
+/// The request.
 struct Asked {
     url: Url,
     direction: Direction,

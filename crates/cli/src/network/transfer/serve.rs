@@ -17,33 +17,33 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  cellcc serve                 for a first try: it prints the other end's command
-  cellcc serve --scheme reminis --root films --listen '[::]:4433'
+  cellcc serve                 for a first try: prints the other end's command
+  cellcc serve --scheme reminis --root videos --listen '[::]:4433'
   cellcc serve --http site --scheme bbr
   cellcc serve --max-bytes 10GB --max-time 10min --allow cubic,bbr,reminis
 
-An interrupt lets transfers finish for five seconds; a second one ends at once.")]
+After an interrupt, transfers have five seconds to finish; a second one ends at once.")]
 #[command(group(ArgGroup::new("folders").args(["root", "http"]).multiple(true)))]
 pub(crate) struct Args {
-    /// Where to listen; port 0 is any that is free.
+    /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:4433")]
     listen: SocketAddr,
-    /// The congestion control of downloads that ask for no other.
+    /// Scheme of downloads that request no other.
     #[arg(long, value_name = "SCHEME", default_value = "cubic")]
     scheme: String,
-    /// Schemes that downloads may ask for, by name: cubic,bbr [default: all].
+    /// Schemes that downloads may request, e.g. cubic,bbr [default: all].
     #[arg(long, value_name = "LIST")]
     allow: Option<String>,
-    /// A folder with files that can be had.
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder of files for download.
+    #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Let clients add files to the folder; none that is there is ever replaced.
+    /// Let clients add files to the folder; existing files are never replaced.
     #[arg(long, requires = "root")]
     writable: bool,
-    /// A folder whose files curl and browsers can get by HTTP/3: on the same port, and by --scheme.
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder of files for curl and browsers over HTTP/3, on the same port, with --scheme.
+    #[arg(long, value_name = "DIR")]
     http: Option<PathBuf>,
-    /// Hand out names that begin with a dot, such as .git, by both; without this only those below /.well-known/.
+    /// Serve names that begin with a dot, such as .git; without it, only those below /.well-known/.
     #[arg(long, requires = "folders")]
     hidden: bool,
     /// The certificate, in PEM [default: one made at the first start, and kept].
@@ -52,27 +52,27 @@ pub(crate) struct Args {
     /// Its private key, in PEM.
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
-    /// Only clients with a certificate of these authorities, in PEM.
+    /// Accept only clients with a certificate of these authorities, in PEM.
     #[arg(long, value_name = "FILE")]
     client_ca: Option<PathBuf>,
-    /// Data connections at once for each peer (an IPv4 address, or an IPv6 /64).
+    /// Most data connections at once per peer (an IPv4 address, or an IPv6 /64).
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().connections)]
     max_connections: u32,
-    /// Data connections at once for all peers together.
+    /// Most data connections at once for all peers together.
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().total_connections)]
     max_total_connections: u32,
-    /// Data within an hour for each peer: 10GB [default: no limit].
+    /// Most data per hour and peer, e.g. 10GB [default: no limit].
     #[arg(long, value_name = "SIZE")]
     max_bytes: Option<Bytes>,
-    /// Time of transfers within an hour for each peer: 10min [default: no limit].
+    /// Most transfer time per hour and peer, e.g. 10min [default: no limit].
     #[arg(long, value_name = "TIME")]
     max_time: Option<Span>,
     #[command(flatten)]
     advice: advice::Args,
-    /// Write what each data connection does to a qlog file in this folder.
-    #[arg(long, value_name = "FOLDER")]
+    /// Write one qlog file per data connection to this folder.
+    #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Say nothing about transfers on standard error.
+    /// Print nothing about transfers on standard error.
     #[arg(long, short)]
     quiet: bool,
 }
@@ -126,7 +126,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, Exit> {
     })
 }
 
-/// A quarter of what this process may have open, so that one address never takes all.
+/// A quarter of the files that this process may have open, so that one address never takes all.
 fn files_of_one_address() -> u32 {
     const SHARE: u64 = 4;
     let share = u32::try_from(most_open_files() / SHARE).unwrap_or(u32::MAX);
@@ -176,7 +176,7 @@ pub(crate) fn kept_identity() -> Result<Identity, Exit> {
     match kept {
         Some(Ok(identity)) => Ok(identity),
         Some(Err(error @ TransferError::File { .. })) => {
-            tell(&format!("note: {error}; the certificate is made anew at each start"));
+            tell(&format!("note: {error}; each start makes a new certificate"));
             Identity::made().map_err(exit)
         }
         Some(Err(error)) => Err(exit(error)),
@@ -184,7 +184,7 @@ pub(crate) fn kept_identity() -> Result<Identity, Exit> {
     }
 }
 
-/// An address by which others reach a server that listens on all.
+/// An address at which others reach a server that listens on all.
 fn reachable(address: SocketAddr) -> SocketAddr {
     if !address.ip().is_unspecified() {
         return address;

@@ -1,7 +1,7 @@
-//! `cellcc video`: what schemes do to a film, to a page or to frames in a real browser, behind an emulated link.
+//! `cellcc video`: schemes tested with a video, a page or frames in a real browser over an emulated link.
 //!
-//! Each run is a `cellcc shell` with `cellcc serve --http` outside and Chromium inside; the page says on Chromium's standard
-//! error what it sees.
+//! Each run is a `cellcc shell` with `cellcc serve --http` outside and Chromium inside; the page reports on Chromium's standard
+//! error.
 
 mod link;
 mod outcome;
@@ -32,54 +32,55 @@ use std::sync::mpsc;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Schemes take turns, each run from the same moment of the trace. Runs that the machine has spoilt are marked, left out of
-averages and counted in the last line; the exit status is then 1. After an interrupt --resume goes on; it runs spoilt runs again, and with more --runs it adds some.
+Schemes take turns, each run from the same moment of the trace. Runs that the machine disturbed are invalid: they are marked, left out of
+averages and counted in the last line, and the exit status is 1. --resume continues after an interrupt, repeats invalid runs, and adds
+runs for a larger --runs.
 
-Needs chromium, for a film dash.js and, without --clip, ffmpeg, which makes one, and for tcp: nginx.
+Needs chromium; for a video also dash.js and, without --clip, ffmpeg, which makes one; for tcp: also nginx.
 
 Examples:
   cellcc video --down lte-drive --rtt 40ms --schemes cubic,bbr,tide --player dash.all.min.js
   cellcc video --down lte-drive --rtt 40ms --schemes cubic,tcp:cubic --page
   cellcc video --down 5g-mmwave-walk --schemes bbr,tide --frames 20Mbit/s --duration 30s")]
 pub(crate) struct Args {
-    /// Capacity towards the browser: a trace file, the name of a synthetic link, or a rate such as 100Mbit/s.
+    /// Capacity towards the browser: a trace file, a synthetic link, or a rate such as 100Mbit/s.
     #[arg(long, value_name = "FILE|NAME|RATE")]
     down: String,
     #[command(flatten)]
     path: conditions::Flags<true>,
-    /// The server's schemes, separated by commas; tcp:NAME is nginx with that congestion control of the kernel's TCP. Schemes
-    /// that use network reports get the trace's rate of a moment ago.
+    /// The server's schemes, comma-separated; tcp:NAME is nginx with that congestion control of the kernel. Assisted schemes
+    /// receive the trace's recent rate.
     #[arg(long, short, value_name = "LIST")]
     schemes: String,
-    /// Runs of each scheme; with fewer than ten there are no intervals.
+    /// Runs per scheme; fewer than ten give no intervals.
     #[arg(long, default_value_t = 10, value_name = "COUNT")]
     runs: u32,
-    /// How long each run lasts; with --page, at most what of it is measured.
+    /// Duration of each run; with --page, the longest load time.
     #[arg(long, short, default_value = "2min", value_name = "TIME")]
     duration: Span,
-    /// Load a page of 100 pictures, 2 MB in all, instead.
+    /// Load a page of 100 images, 2 MB in all, instead.
     #[arg(long, conflicts_with_all = ["frames", "clip", "player"])]
     page: bool,
-    /// Send 60 frames a second by WebTransport instead, at this rate.
+    /// Send 60 frames per second over WebTransport instead, at this rate.
     #[arg(long, value_name = "RATE", value_parser = rate_of_frames, conflicts_with_all = ["clip", "player"])]
     frames: Option<Rate>,
-    /// A folder with manifest.mpd and what it names [default: one of the duration is made, and kept].
-    #[arg(long, value_name = "FOLDER")]
+    /// Folder with manifest.mpd and its segments [default: one of the duration is made, and kept].
+    #[arg(long, value_name = "DIR")]
     clip: Option<PathBuf>,
-    /// The player: dash.all.min.js of dash.js 5.
+    /// Player: dash.all.min.js of dash.js 5.
     #[arg(long, value_name = "FILE")]
     player: Option<PathBuf>,
-    /// The output folder [default: the first free one of cellcc-out/video, video-2, ...].
-    #[arg(long, value_name = "FOLDER")]
+    /// Output folder [default: the first free one of cellcc-out/video, video-2, ...].
+    #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the runs of --out that are missing or spoilt.
+    /// Run the missing and invalid runs of --out.
     #[arg(long, requires = "out")]
     resume: bool,
-    #[command(flatten, next_help_heading = "What is shown")]
+    #[command(flatten, next_help_heading = "Output")]
     shown: Shown,
 }
 
-/// What all runs have in common; --resume wants the same.
+/// The settings of all runs; --resume requires the same ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setup {
     down: String,
@@ -89,7 +90,7 @@ pub(crate) struct Setup {
     what: What,
 }
 
-/// What the browser does.
+/// The browser's task.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum What {
@@ -98,10 +99,10 @@ pub(crate) enum What {
     Frames(Rate),
 }
 
-/// The runs that have ended, a line each.
+/// The finished runs, one per line.
 const RUNS: &str = "runs.jsonl";
 const SETUP: &str = "setup.json";
-/// The same as results of `cellcc compare`, for `cellcc report`, `runs`, `plot` and `export`.
+/// Results in the form of `cellcc compare`, for `cellcc report`, `runs`, `plot` and `export`.
 const REPORT: &str = "report";
 
 /// A rate whose frames a server sends.
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let servers: Vec<Server> =
         split_list(&args.schemes).into_iter().map(Server::parse).collect::<Result<_, _>>()?;
     if args.frames.is_some() && servers.iter().any(|server| matches!(server, Server::Tcp(_))) {
-        return Err(Exit::input("--frames: WebTransport is of HTTP/3; leave tcp: out of --schemes"));
+        return Err(Exit::input("--frames: WebTransport needs HTTP/3; leave tcp: out of --schemes"));
     }
     let setup = Setup {
         down: args.down.clone(),
@@ -188,7 +189,7 @@ fn folder(args: &Args, setup: &Setup) -> Result<PathBuf, Exit> {
             let of_old: Setup = serde_json::from_str(&text).map_err(Exit::input)?;
             if of_old != *setup {
                 return Err(Exit::input(format!(
-                    "--resume: {} is of other runs: {text}; repeat their flags, or choose another --out",
+                    "--resume: {} has other runs: {text}; repeat their flags, or choose another --out",
                     out.display()
                 )));
             }
@@ -202,7 +203,7 @@ fn folder(args: &Args, setup: &Setup) -> Result<PathBuf, Exit> {
     Ok(folder)
 }
 
-/// The runs that ended earlier, but for those that the machine has spoilt.
+/// The runs that ended earlier, except invalid ones.
 fn sound(out: &Path) -> Result<Vec<Run>, Exit> {
     let text = fs::read_to_string(out.join(RUNS)).unwrap_or_default();
     // The last line is not whole where the machine stopped in the middle of it.

@@ -1,6 +1,6 @@
-//! One run: a server, a link, a browser, and what the page says.
+//! One run: a server, a link, a browser, and the page's messages.
 
-#![allow(clippy::disallowed_methods, reason = "a browser takes real time, and a thread reads what it says")]
+#![allow(clippy::disallowed_methods, reason = "a browser takes real time, and a thread reads its output")]
 
 use super::link::Link;
 use super::outcome::{Outcome, Run, Sample};
@@ -21,9 +21,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What Debian and others call it.
+/// Its names in Debian and elsewhere.
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
-/// What it needs of itself: it plays without a click, starts no service, and as root no sandbox.
+/// Its own flags: it plays without a click, starts no service, and as root no sandbox.
 const FLAGS: &str = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --no-proxy-server \
      --disable-background-networking --autoplay-policy=no-user-gesture-required --mute-audio --enable-logging=stderr";
 /// A run ends this long after the time that it should last: the page does not load, or the browser hangs.
@@ -43,7 +43,7 @@ pub(crate) enum Event {
     Interrupted,
 }
 
-/// What a page says.
+/// A message of the page.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Said {
@@ -54,7 +54,7 @@ enum Said {
     Failed(String),
 }
 
-/// Who sends.
+/// The sending program.
 pub(crate) enum Server {
     /// `cellcc serve --http`, by this scheme.
     Http3(Scheme),
@@ -95,9 +95,9 @@ pub(crate) struct Session<'a> {
     site: &'a Path,
     program: PathBuf,
     browser: &'static str,
-    /// By which the browser knows the server.
+    /// The key that identifies the server to the browser.
     key: String,
-    /// For what browsers keep.
+    /// For the browser's files.
     scratch: TempDir,
     /// Ends programs and removes the folder, whatever ends this process.
     guard: &'a Guard,
@@ -168,12 +168,14 @@ impl<'a> Session<'a> {
                     return Err(Exit::Interrupted);
                 }
                 Err(RecvTimeoutError::Timeout) if matches!(child.try_wait(), Ok(Some(_))) => {
-                    return Err(Exit::failed("the browser does not end, though what has started it is gone"));
+                    return Err(Exit::failed(
+                        "the browser does not end, although its parent process is gone",
+                    ));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     done.spoilt.push("the page or the browser did not end".into());
                     let _ = child.kill();
-                    // What it says until it is gone must not reach the next run.
+                    // Its messages until it is gone must not reach the next run.
                     ends_at += LATEST_END;
                     continue;
                 }
@@ -183,7 +185,7 @@ impl<'a> Session<'a> {
                 Some(Ok(Said::Sample(sample))) => done.samples.push(sample),
                 Some(Ok(Said::End(outcome))) => done.ended(outcome),
                 Some(Ok(Said::Failed(cause))) => done.spoilt.push(cause),
-                Some(Err(error)) => return Err(Exit::failed(format!("what the page says: {error}"))),
+                Some(Err(error)) => return Err(Exit::failed(format!("message of the page: {error}"))),
                 None => match line.split_once(": ") {
                     Some(("warning", cause)) => done.spoilt.push(cause.into()),
                     Some(("error", cause)) => failure = cause.into(),
@@ -205,7 +207,7 @@ impl<'a> Session<'a> {
         Ok(done)
     }
 
-    /// Starts all programs; what they say on standard error becomes events.
+    /// Starts all programs; their lines on standard error become events.
     fn begin(&self, server: &Server, profile: &Path, link_log: &Path) -> Result<Programs, Exit> {
         let mut command = self.command(server, profile, link_log);
         self.guard.hold(&mut command);
@@ -252,7 +254,7 @@ impl<'a> Session<'a> {
         command
     }
 
-    /// What the last run's server said.
+    /// The log of the last run's server.
     fn server_log(&self) -> PathBuf {
         self.site.with_file_name("server.log")
     }
@@ -283,7 +285,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// What a line of the browser's log holds of the page.
+/// The page's message in a line of the browser's log.
 fn said(line: &str) -> Option<Result<Said, serde_json::Error>> {
     let (_, rest) = line.split_once(MARK)?;
     let (text, _) = rest.rsplit_once(END)?;

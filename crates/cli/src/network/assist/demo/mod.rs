@@ -1,7 +1,7 @@
 //! `cellcc assist demo`: three users of one emulated cell, the same flows with and without assistance.
 //!
-//! Everything is what it is outside, in one process: a cell whose base station tells in JSON over a WebSocket what it has counted,
-//! `cellcc assist serve` that reads it, a server that listens, and a client for each user. Real time.
+//! One process runs the real parts: a cell whose base station sends its counters in JSON over a WebSocket, `cellcc assist
+//! serve`, which reads them, a server, and a client for each user. Real time.
 //!
 //! | transport | cell | server | rights |
 //! |---|---|---|---|
@@ -27,23 +27,23 @@ use std::process::ExitCode;
 #[command(after_help = "\
 Examples:
   cellcc assist demo
-  cellcc assist demo --schemes cubic,nacap(base=bbr) --time 30s --out demo
+  cellcc assist demo --schemes 'cubic,nacap(base=bbr)' --duration 30s --out demo
   sudo cellcc assist demo --transport quic,tcp
 
-Users share the cell's slots in turn. The same schemes run again each time, on the same links from their beginning.")]
+Users share the cell's slots in turn. Each scheme runs on the same links, from their beginning.")]
 pub(crate) struct Args {
-    /// The schemes, one after the other; those that take advice get it from NetAssist.
+    /// Schemes, one after the other; assisted ones get their reports from NetAssist.
     #[arg(long, value_name = "LIST", default_value = "cubic,bbr,nacubic,natcp")]
     schemes: String,
-    /// QUIC, which needs no right; the kernel's TCP, as root; or both.
+    /// quic, without special rights; tcp, the kernel's, as root; or both.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "quic")]
     transport: Vec<Transport>,
-    /// How long each of them sends.
-    #[arg(long, value_name = "TIME", default_value = "12s")]
-    time: Span,
-    /// A new folder for the Records, the report and the audit log [default: the first free one of cellcc-out/netassist-demo,
-    /// -2, -3, ...].
-    #[arg(long, value_name = "FOLDER")]
+    /// Duration of each run.
+    #[arg(long, short, alias = "time", value_name = "TIME", default_value = "12s")]
+    duration: Span,
+    /// New folder for the Records, the report and the audit log [default: the first free one of cellcc-out/netassist-demo, -2,
+    /// -3, ...].
+    #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ enum Transport {
     Tcp,
 }
 
-/// The users, and what each could have alone.
+/// The users, and the link of each.
 const USERS: [(&str, &str); 3] = [("alice", "lte-drive"), ("bob", "lte-static"), ("carol", "rate=24Mbit/s")];
 /// Each way; together the 20 ms of `cellcc compare`.
 const DELAY: Span = Span::from_millis(10);
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
         Some(out) => new_folder(out)?,
         None => first_free(numbered("cellcc-out/netassist-demo"))?,
     };
-    let round = Rounds { schemes: &schemes, time: args.time, out: &out };
+    let round = Rounds { schemes: &schemes, time: args.duration, out: &out };
     let (mut records, mut gains) = (Vec::new(), Vec::new());
     for transport in &args.transport {
         let (name, of_transport) = match transport {
@@ -102,7 +102,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What runs, and where its files go.
+/// The runs, and the folder of their files.
 struct Rounds<'a> {
     schemes: &'a [String],
     time: Span,
