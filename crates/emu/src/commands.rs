@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 /// How many commands can run at once: those of the users, and their servers.
 pub const MOST_COMMANDS: usize = sys::MOST_CHILDREN;
 
-/// All commands of this process. They end when it ends, whatever ends it. What they leave running becomes a child of this
-/// process, and ends in [`end`](Self::end).
+/// All commands of this process. They end when it ends, whatever ends it. Processes that they leave running become children of
+/// this process, and end in [`end`](Self::end).
 ///
 /// While commands run, this process forwards the signals that other processes send (SIGINT, SIGQUIT, SIGTERM, SIGHUP) to
 /// them; a second SIGINT or SIGTERM kills those that did not heed the first. It ignores Ctrl-C on the terminal, which
@@ -28,7 +28,7 @@ pub const MOST_COMMANDS: usize = sys::MOST_CHILDREN;
 /// It is no process namespace: in one, the programs would see numbers other than those of the /proc that they have, and an
 /// ordinary user may often not mount another.
 ///
-/// All children of this process but a [`Guard`](guard::Guard) are taken for commands or for what they left: there must be no others.
+/// All children of this process except a [`Guard`](guard::Guard) count as commands or their leftovers: there must be no others.
 #[derive(Debug)]
 pub struct Commands {
     started: Vec<Started>,
@@ -63,11 +63,11 @@ impl fmt::Display for Left {
 impl Commands {
     /// None yet.
     ///
-    /// # Errors
-    /// The kernel refuses what Linux has had since 3.4.
+    /// # Errors The kernel lacks a feature that Linux has had since 3.4.
     pub fn new() -> Result<Self, EmuError> {
         // Orphans become our children instead of init's.
-        set_child_subreaper(Some(getpid())).map_err(EmuError::system("adopt what commands leave running"))?;
+        set_child_subreaper(Some(getpid()))
+            .map_err(EmuError::system("adopt processes that commands leave running"))?;
         sys::forward_signals().map_err(EmuError::system("set up signals"))?;
         Ok(Self { started: Vec::new() })
     }
@@ -88,8 +88,7 @@ impl Commands {
 
     /// Waits until it ends; gives its exit status, 128 + n where signal n ended it.
     ///
-    /// # Errors
-    /// Somebody else has waited for it.
+    /// # Errors Another thread has waited for it.
     pub fn wait(&mut self, command: CommandId) -> Result<u8, EmuError> {
         loop {
             if let Some(status) = self.started[command.0].status {
@@ -110,8 +109,9 @@ impl Commands {
         sys::last_signal().and_then(|signal| u8::try_from(128 + signal).ok())
     }
 
-    /// Asks the servers that still run to end, and waits a second for them. Then kills the commands that still run, and all that
-    /// commands have left running; names the latter, without what a server's own process group has. Nothing interrupts this.
+    /// Asks the servers that still run to end, and waits a second for them. Then kills the commands that still run, and all
+    /// processes that they left running; names the latter, without those in a server's own process group. Nothing interrupts
+    /// this.
     pub fn end(&mut self) -> Vec<Left> {
         sys::hold_signals();
         self.ask_servers_to_end();
@@ -122,8 +122,8 @@ impl Commands {
             }
         }
         let mut left = Vec::new();
-        // Who loses its parent becomes our child: so each round ends a generation. No number can be another process's
-        // by now, since nobody but us can reap a child of ours.
+        // An orphan becomes our child: so each round ends a generation. No number can be another process's by now, since only
+        // we can reap a child of ours.
         loop {
             let mut children = Process::children();
             // The guards of this emulator and of those within it end by themselves.
@@ -143,7 +143,7 @@ impl Commands {
         }
     }
 
-    /// A server that is killed at once leaves what it has not written yet.
+    /// A server that is killed at once loses its unwritten output.
     fn ask_servers_to_end(&mut self) {
         const LONGEST_SERVERS_END: Duration = Duration::from_secs(1);
         const PAUSE: Duration = Duration::from_millis(2);

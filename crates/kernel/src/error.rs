@@ -1,4 +1,4 @@
-//! What can go wrong with the kernel's schemes.
+//! Errors of the kernel's schemes.
 
 use std::fmt;
 use std::io;
@@ -38,7 +38,7 @@ pub enum KernelError {
         .0.display()
     )]
     NoFileSystem(PathBuf),
-    /// Somebody else changes what is loaded, for longer than that takes.
+    /// Another process changes the loaded schemes, for longer than that takes.
     #[error(
         "another `cellcc tcp` has held {} for half a minute: wait for it, or end it (`lsof {}` says which it is)",
         .0.display(), .0.display()
@@ -60,10 +60,9 @@ pub enum KernelError {
         /// Why they are not there.
         because: Unseen,
     },
-    /// Loaded by somebody else.
+    /// Loaded by another program.
     #[error(
-        "the kernel has a scheme {0} already: `cellcc tcp unload {0}` unloads what `cellcc tcp load` has loaded; what is \
-         another's; the one who loaded it must unload"
+        "the kernel has a scheme {0} already: `cellcc tcp unload {0}` unloads it if `cellcc tcp load` has loaded it; otherwise its owner must unload it"
     )]
     NameTaken(&'static str),
     /// Not loaded.
@@ -80,7 +79,7 @@ pub enum KernelError {
     )]
     NoRoute(String),
     /// There is no interface of this name.
-    #[error("there is no interface `{0}` in this network namespace: `ip link` lists what there is")]
+    #[error("there is no interface `{0}` in this network namespace: `ip link` lists them")]
     NoInterface(String),
     /// An interface was removed, and another has its name.
     #[error("the interface `{0}` is another than before")]
@@ -93,7 +92,7 @@ pub enum KernelError {
         "{} is no control group of version 2: {problem}; `findmnt -t cgroup2` says where they are", .path.display()
     )]
     NoControlGroup {
-        /// What was given.
+        /// The given path.
         path: PathBuf,
         /// Why not.
         problem: String,
@@ -101,7 +100,7 @@ pub enum KernelError {
     /// A text that is no scheme of the kernel.
     #[error("{0}")]
     Notation(String),
-    /// The settings in the kernel are of another layout.
+    /// The settings in the kernel have another layout.
     #[error(
         "the settings of {0} have another layout than this cellcc knows: unload it with the version that loaded it"
     )]
@@ -113,13 +112,13 @@ pub enum KernelError {
         scheme: &'static str,
         /// The error.
         problem: String,
-        /// The end of what libbpf and the verifier wrote.
+        /// The end of the log of libbpf and the verifier.
         log: String,
     },
     /// A system call failed.
     #[error("cannot {action}: {source}")]
     System {
-        /// What was tried.
+        /// The failed action.
         action: String,
         /// Why it failed.
         source: io::Error,
@@ -127,7 +126,7 @@ pub enum KernelError {
 }
 
 impl KernelError {
-    /// The command asked for what there is not.
+    /// True for an error of the command's input.
     pub fn is_input(&self) -> bool {
         matches!(self, Self::NoControlGroup { .. } | Self::NoInterface(_) | Self::Notation(_))
     }
@@ -162,15 +161,15 @@ pub enum Refusal {
     /// The process may not.
     #[error("loading needs {missing}, which this process does not have: run it as root")]
     NotPermitted {
-        /// What is missing.
+        /// The missing capability.
         missing: Capability,
     },
-    /// The kernel is built without what a scheme is made of.
+    /// The kernel is built without a part that a scheme needs.
     #[error("{scheme} needs `{function}`, which this kernel does not offer: {remedy}")]
     NoFunction {
         /// The scheme's name.
         scheme: &'static str,
-        /// What is missing.
+        /// The missing function.
         function: &'static str,
         /// What to do.
         remedy: String,
@@ -193,7 +192,7 @@ impl fmt::Display for Release {
 }
 
 impl Release {
-    /// Of `6.18.44-amd64`.
+    /// Reads, for example, `6.18.44-amd64`.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut numbers = text.split(|c: char| !c.is_ascii_digit()).map(str::parse);
         Some(Self { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })

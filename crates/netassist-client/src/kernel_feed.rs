@@ -1,4 +1,4 @@
-//! What a service reports, on its way into the kernel's map.
+//! A service's reports on their way into the kernel's map.
 
 use crate::conversation::{ClientEvent, lock};
 use cellcc_assist::{Advice, AdviceRecord, Arrivals};
@@ -8,23 +8,23 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Gives the kernel what is new. Late and replayed records are dropped.
+/// Gives new reports to the kernel. Late and replayed records are dropped.
 #[derive(Debug)]
 pub struct KernelFeed<A> {
     advise: A,
     arrivals: BTreeMap<IpAddr, Arrivals>,
     clock: Clock,
-    /// Whether a failure has been reported.
+    /// True if a failure has been reported.
     has_failed: bool,
 }
 
 impl<A: FnMut(IpAddr, &Advice) -> Result<(), String> + Send + 'static> KernelFeed<A> {
-    /// `advise` writes into the map what was just heard of a user; its error says why the kernel does not take it.
+    /// `advise` writes a report just received on a user into the map; its error says why the kernel does not take it.
     pub fn new(advise: A) -> Self {
         Self { advise, arrivals: BTreeMap::new(), clock: Clock::new(Instant::now()), has_failed: false }
     }
 
-    /// Takes what a [`Client`](crate::Client) hears. `log` takes a line for what an operator should know.
+    /// Takes the events of a [`Client`](crate::Client). `log` takes a line for the operator.
     pub fn listener(
         self,
         log: impl Fn(&str) + Send + Sync + 'static,
@@ -36,7 +36,7 @@ impl<A: FnMut(IpAddr, &Advice) -> Result<(), String> + Send + 'static> KernelFee
                     log(&format!("the kernel does not take advice: {error}"));
                 }
             }
-            ClientEvent::Granted(user) => log(&format!("the kernel hears about {user}")),
+            ClientEvent::Granted(user) => log(&format!("the kernel receives reports on {user}")),
             ClientEvent::Connected => log("connected"),
             ClientEvent::Lost(reason) => log(&format!("NetAssist: {reason}; trying again")),
             // Most peers of a machine are no users of the service.

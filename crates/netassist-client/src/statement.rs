@@ -13,14 +13,14 @@ use rustls::SignatureScheme;
 
 const VERSION: u8 = 1;
 
-/// What a text is for.
+/// The purpose of a text.
 #[derive(Debug)]
 pub struct Purpose {
-    /// What is signed is of use nowhere else.
+    /// A signature is useless elsewhere.
     pub prefix: &'static [u8],
-    /// Who signs.
+    /// The role that signs.
     pub signer: Role,
-    /// Who is named.
+    /// The role that is named.
     pub named: Role,
     /// For how long at most.
     pub longest: Span,
@@ -53,7 +53,7 @@ impl Purpose {
             .map_err(|error| failed(error.to_string()))?
             .choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256])
             .ok_or_else(|| {
-                failed("texts are signed with ECDSA P-256, and the key is of another kind".into())
+                failed("texts are signed with ECDSA P-256, and this is another kind of key".into())
             })?;
         let signature =
             key.sign(&[self.prefix, &text].concat()).map_err(|error| failed(error.to_string()))?;
@@ -89,12 +89,12 @@ pub const PASS: Purpose = Purpose {
     longest: MAX_PASS,
 };
 
-/// What is in a text, before anything of it is believed.
+/// The parts of a text, before any verification.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
     /// When it ends, in seconds since 1970.
     pub until_unix: u64,
-    /// Who may.
+    /// The permitted peer.
     pub named: PeerName,
     /// The signer's.
     pub certificate: &'a [u8],
@@ -104,7 +104,7 @@ pub struct Parts<'a> {
     pub signed: &'a [u8],
 }
 
-/// Reads a text that was decoded and names somebody of this role; `None` where it is not of this form.
+/// Reads a decoded text that names a peer of this role; `None` where it is not of this form.
 pub fn parse(bytes: &[u8], named: Role) -> Option<Parts<'_>> {
     let mut reader = Reader(bytes);
     if reader.take(1)? != [VERSION] {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Longest acknowledgement delay that peers are asked for: a quarter of the shortest RTT in the papers (20 ms); QUIC's
+/// Longest acknowledgement delay requested from peers: a quarter of the shortest RTT in the papers (20 ms); QUIC's
 /// default of 25 ms is longer than that RTT. A delayed acknowledgement lengthens an RTT sample, and stops a flow whose window
 /// is one packet. (`DEFAULT_MAX_ACK_DELAY` in `sender` is RFC 9000's default.)
 const REQUESTED_MAX_ACK_DELAY: Duration = Duration::from_millis(5);
@@ -32,17 +32,18 @@ pub enum CongestionError {
     Scheme(#[from] SchemeError),
     /// The scheme with these arguments needs something that QUIC cannot do.
     #[error(
-        "scheme `{scheme}`: QUIC has no {unmet}; leave out what needs it, or take the driver `sim`, which has it"
+        "scheme `{scheme}` cannot run over QUIC, which has no {unmet}; use the driver `sim`, or other settings"
     )]
     Unmet {
         /// The scheme.
         scheme: String,
-        /// What it needs.
+        /// The unmet need.
         unmet: &'static str,
     },
 }
 
-pub(crate) const ADVICE_IN_BAND: &str = "advice in band (route=in-band): nobody writes on acknowledgements";
+pub(crate) const ADVICE_IN_BAND: &str =
+    "advice in band (route=in-band): no node of a path can write on encrypted acknowledgements";
 
 const ECN_COUNTS: &str = "counts of marked packets (noq says only that there are some)";
 
@@ -56,7 +57,7 @@ const OWN_TRANSPORT: &str = "entry for it in this registry (it is a controller o
 const PACKET_SIGNALS: &str =
     "signals on single packets (they travel by themselves, and feedback once enough has arrived)";
 
-/// What the scheme with its arguments needs and QUIC cannot do, over sockets that map ECN codepoints.
+/// The need of the scheme with its arguments that QUIC cannot meet, over sockets that map ECN codepoints.
 pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
         return Some(ADVICE_IN_BAND);
@@ -74,7 +75,9 @@ pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
         return Some(PACKET_SIGNALS);
     }
     let holds_acks = scheme.build_receiver(&ANY_FLOW).is_some_and(|component| component.holds_acks());
-    holds_acks.then_some("regulated acknowledgements (fairness=acks): nobody holds them back")
+    holds_acks.then_some(
+        "regulated acknowledgements (fairness=acks): noq's receivers do not delay them for a scheme",
+    )
 }
 
 /// A scheme for the connections of a noq endpoint. Clones share their settings.
@@ -112,7 +115,7 @@ impl Congestion {
         Ok(congestion)
     }
 
-    /// The same for connections whose sockets map ECN codepoints at both ends: L4S runs as well.
+    /// Builds it for connections whose sockets map ECN codepoints at both ends: L4S also runs.
     ///
     /// # Errors
     /// The scheme needs something that noq cannot do.
@@ -176,7 +179,7 @@ impl Congestion {
         Attached::start(connection, self.0.scheme.clone(), None)
     }
 
-    /// The same on an endpoint whose socket maps ECN codepoints.
+    /// Attaches on an endpoint whose socket maps ECN codepoints.
     ///
     /// # Panics
     /// Outside of a tokio runtime.

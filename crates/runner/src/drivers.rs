@@ -136,7 +136,7 @@ fn kernel(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver + Send>, String
 
 #[cfg(all(feature = "network", not(target_os = "linux")))]
 fn only_linux(_: &Registry, _: &Recordings) -> Result<Box<dyn Driver + Send>, String> {
-    Err(format!("only Linux has what it needs; use --driver {DEFAULT_DRIVER}"))
+    Err(format!("it needs Linux; use --driver {DEFAULT_DRIVER}"))
 }
 
 #[cfg(all(feature = "network", not(target_os = "linux")))]

@@ -3,8 +3,8 @@
 //! 1. A packet that comes back unmarked says "accelerate": the window grows by a packet.
 //! 2. One that comes back marked (CE) says "brake": the window shrinks by a packet.
 //! 3. Besides, the window grows by a packet per RTT, so that flows come to share alike.
-//! 4. A window of CUBIC is kept as well, for a bottleneck that marks nothing; the smaller one is in force. Neither may be above twice
-//!    what is in flight and five packets.
+//! 4. It also keeps a window of CUBIC, for a bottleneck that marks nothing; the smaller one is in force. Neither may be above
+//!    twice the data in flight plus five packets.
 //! 5. Packets are paced at twice the window per RTT.
 //!
 //! ```text
@@ -19,11 +19,11 @@
 //!
 //! Source: Goyal et al., NSDI 2020; the authors' `tcp_abccubic.c` (`cubic=off`: `tcp_abc.c`). The queue `abc` marks.
 //!
-//! **Differences from the paper.** Its evaluation reassigns the ECN codepoints, so that old routers' marks (11) can be distinguished from
-//! "brake" (10). Here, as in the authors' code, a mark is "brake". The floor of five packets, the five packets above twice what is in
-//! flight, and the pacing are the code's. CUBIC is that of RFC 9438 and has recovery episodes of its own, which marks do not begin.
-//! In the code a loss leaves ABC's own window alone, and so it does here. Windows have fractions, and are paced by the latest RTT
-//! sample with packets of their real size, where the code has 1450 bytes.
+//! **Differences from the paper.** Its evaluation reassigns the ECN codepoints, so that old routers' marks (11) can be
+//! distinguished from "brake" (10). Here, as in the authors' code, a mark is "brake". The floor of five packets, the five
+//! packets above twice the data in flight, and the pacing are the code's. CUBIC is that of RFC 9438 and has recovery episodes
+//! of its own, which marks do not begin. In the code a loss leaves ABC's own window alone, and so it does here. Windows have
+//! fractions, and are paced by the latest RTT sample with packets of their real size, where the code has 1450 bytes.
 
 use cellcc_control::{
     Ack, Context, Controller, Ecn, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, ShownValue,
@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 /// A brake leaves the window alone below so many packets (`abc_in_ack`).
 const LEAST_PACKETS: f64 = 5.0;
-/// How far a window may be above what is in flight (paper, section 4.1; `bictcp_cong_avoid`): so many times, and packets more.
+/// Largest ratio of a window to the data in flight (paper, section 4.1; `bictcp_cong_avoid`): so many times, and packets more.
 const MOST_OF_INFLIGHT: f64 = 2.0;
 const MORE_THAN_INFLIGHT_PACKETS: f64 = 5.0;
 /// Windows per RTT (`abc_pkts_acked`).
@@ -45,11 +45,11 @@ const CUBIC: Parameter<kind::Switch> = Parameter::new(
     "cubic",
     kind::Switch,
     true,
-    "keeps a window of CUBIC as well, for a bottleneck that marks nothing; without it a loss changes nothing",
+    "also keeps a window of CUBIC, for a bottleneck that marks nothing; without it losses are ignored",
     "Goyal et al. 2020, section 4.1; tcp_abccubic.c and tcp_abc.c",
 );
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 2] = [
     ShownValue::number("abc_window_pkt", "the window by the router's words"),
     ShownValue::number(
@@ -61,7 +61,7 @@ const SHOWS: [ShownValue; 2] = [
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "abc".into(),
-        summary: "follows the router's word with each packet, accelerate or brake; for the queue `abc`"
+        summary: "adjusts its window by accelerate and brake marks from an ABC router; for the queue `abc`"
             .into(),
         source: "Goyal et al., NSDI 2020; tcp_abccubic.c of its authors".into(),
         parameters: vec![CUBIC.into()],
@@ -101,7 +101,7 @@ impl Abc {
         Bytes::new((packets * self.packet_size.as_f64()) as u64)
     }
 
-    /// Holds both windows near what is in flight. Without CUBIC nothing does, as in `tcp_abc.c`.
+    /// Holds both windows near the data in flight. Without CUBIC nothing does, as in `tcp_abc.c`.
     fn hold_down(&mut self, inflight: Bytes) {
         let Some(fallback) = &mut self.fallback else { return };
         let most = MOST_OF_INFLIGHT * inflight.in_packets(self.packet_size) + MORE_THAN_INFLIGHT_PACKETS;
@@ -175,7 +175,7 @@ impl Controller for Abc {
 /// CUBIC for a bottleneck that marks nothing.
 struct Fallback {
     cubic: Cubic,
-    /// When the window was cut last. The flow's own episodes begin with marks as well.
+    /// When the window was cut last. The flow's own episodes also begin with marks.
     cut_at: Option<Time>,
     in_recovery: bool,
 }
@@ -196,8 +196,8 @@ impl Fallback {
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
         let newest = loss.packets.last().map(|newest| newest.sent_at);
-        // What left after the cut can be lost before any of it has arrived only by another time-out, which holds ssthresh
-        // (RFC 5681, section 3.1) and what a spurious time-out would restore.
+        // Packets sent after the cut can be lost before any of them has arrived only by another time-out, which holds ssthresh
+        // (RFC 5681, section 3.1) and the state that a spurious time-out would restore.
         let new_episode = newest > self.cut_at && !self.in_recovery;
         self.cubic.on_loss(&Loss { new_episode, ..*loss });
         if new_episode {
@@ -282,8 +282,8 @@ mod tests {
 
     #[test]
     fn time_outs_in_a_row_are_one_loss_and_a_spurious_one_gives_the_window_back() {
-        // What used to happen: each time-out cut the window of two packets again, and that was given back. After an outage the
-        // flow could not send, and so not find out what had been lost, before the next time-out.
+        // The bug: each time-out cut the window of two packets again, and that was restored. After an outage the flow could not
+        // send, and so could not detect losses, before the next time-out.
         let mut round = round("abc");
         let before = round.window();
         let packets = round.send_window();
@@ -295,7 +295,7 @@ mod tests {
             round.flow.on_repeated_timeout(round.now, &[repeated]);
         }
         round.flow.on_spurious_timeout(round.now, CONTEXT.packet * packets.len() as u64);
-        // ABC's own window is held near what is in flight, and grows with each packet that comes back.
+        // ABC's own window is held near the data in flight, and grows with each packet that comes back.
         for packet in &packets[..packets.len() / 2] {
             round.flow.on_ack(round.now, &[*packet], Some(RTT), None);
         }

@@ -1,11 +1,11 @@
-//! C2TCP: CUBIC that grows faster while the RTT is below a setpoint, and begins anew from one packet when it stays above.
+//! C2TCP: CUBIC that grows faster while the RTT is below a setpoint, and restarts from one packet when it stays above.
 //!
-//! How it works, its source, and what differs from the authors' programs: [`cellcc_fixed::c2tcp`], which also runs in the
-//! kernel. Here is what the kernel's TCP would give it: CUBIC, and whether the flow is in recovery.
+//! Its mechanism, its source, and the differences from the authors' programs: [`cellcc_fixed::c2tcp`], which also runs in the
+//! kernel. This file supplies the input of the kernel's TCP: CUBIC, and whether the flow is in recovery.
 //!
 //! **Differences from the authors' programs.**
 //! - A window that the application does not use does not grow (RFC 9002, section 7.8); the extra growth there does.
-//! - The CUBIC below is that of `cubic(variant=linux)`. Linux' own slow start ends by HyStart; here HyStart++ is a switch.
+//! - The CUBIC below is that of `cubic(variant=linux)`. Linux's own slow start ends by HyStart; here HyStart++ is a switch.
 
 use super::loss_based::{HYSTART, hystart_mode};
 use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings};
@@ -53,7 +53,7 @@ const ALPHA: Parameter<kind::Number> = Parameter::new(
     "c2tcp server-standalone.cc, target_ratio",
 );
 
-/// Whether alpha moves.
+/// Adapts alpha.
 const TUNER: Parameter<kind::Switch> = Parameter::new(
     "tuner",
     kind::Switch,
@@ -62,10 +62,10 @@ const TUNER: Parameter<kind::Switch> = Parameter::new(
     "c2tcp server-standalone.cc",
 );
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 4] = [
     ShownValue::number("min_rtt_ms", "the minimum RTT"),
-    ShownValue::number("setpoint_ms", "the RTT above which the window begins anew"),
+    ShownValue::number("setpoint_ms", "the RTT above which the window restarts"),
     ShownValue::number("alpha", "minimum RTTs in the setpoint, as the tuner has them"),
     ShownValue::number("cuts", "cuts since the RTT rose above the setpoint"),
 ];
@@ -73,7 +73,7 @@ const SHOWS: [ShownValue; 4] = [
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "c2tcp".into(),
-        summary: "CUBIC that begins anew from one packet when the RTT stays above a setpoint".into(),
+        summary: "CUBIC that restarts from one packet when the RTT stays above a setpoint".into(),
         source: "Abbasloo et al., IFIP Networking 2018 and JSAC 37(4), 2019".into(),
         parameters: vec![PROFILE.into(), TARGET.into(), ALPHA.into(), TUNER.into(), HYSTART.into()],
         presets: vec![
@@ -109,7 +109,7 @@ pub(crate) const IN_KERNEL: InKernel = InKernel {
     core: &const { KernelCore::of::<C2tcpStep, C2tcpSettings>(5, "c2tcp") },
 };
 
-/// What the core takes.
+/// The core's configuration.
 fn config(arguments: &Arguments) -> Config {
     let (target, multiple) = match arguments.get(&TARGET) {
         TimeOrMultiple::Time(time) => (micros(time), Q16::ZERO),
@@ -255,7 +255,7 @@ mod tests {
             Self { flow: Flow::new(controller, CONTEXT.packet), now: Time::ZERO }
         }
 
-        /// Milliseconds after which the window was one packet, of `count`.
+        /// Milliseconds after which the window was one packet, `count` of them.
         fn cuts(&mut self, count: u64, rtt: Span) -> Vec<u64> {
             let mut cuts = Vec::new();
             for elapsed in 1..=count {

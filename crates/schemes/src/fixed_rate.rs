@@ -25,7 +25,7 @@ const ECT1: Parameter<kind::Switch> = Parameter::new(
     "ect1",
     kind::Switch,
     false,
-    "packets carry ECT(1), although marks change nothing: what L4S queues must withstand",
+    "packets carry ECT(1), although marks change nothing: a test of L4S queues",
     "RFC 9332, section 4.2",
 );
 

@@ -1,7 +1,7 @@
 //! ROCCET: CUBIC that also answers delay, for queues that no other sender fills (RLC in LTE and 5G).
 //!
-//! How it works, its source, and where that leaves a choice: [`cellcc_fixed::roccet`], which also runs in the kernel. Here is what the
-//! kernel's TCP would give it: Linux' CUBIC, whose constants the patch has, and the pacing.
+//! How it works, its source, and where that leaves a choice: [`cellcc_fixed::roccet`], which also runs in the kernel. This file
+//! supplies the input of the kernel's TCP: Linux's CUBIC, whose constants the patch has, and the pacing.
 //!
 //! **Differences.** The window is in whole packets where the core sets it. Persistent congestion (RFC 9002) is the time-out.
 
@@ -20,14 +20,14 @@ use std::sync::Arc;
 
 const STATES: [&str; 4] = ["launch", "orbiter", "drain", "probe"];
 const SHOWS: [ShownValue; 2] = [
-    ShownValue::state("state", "what it does", &STATES),
+    ShownValue::state("state", "its phase", &STATES),
     ShownValue::number("sr_rtt_percent", "srRTT: the smoothed RTT, in per cent above the least"),
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "roccet".into(),
-        summary: "CUBIC with a delay signal, for queues of one's own in cellular networks".into(),
+        summary: "CUBIC plus a delay-based cutback, for per-user queues in cellular networks".into(),
         source: "patches for Linux of April 2026, by a description".into(),
         parameters: Vec::new(),
         presets: Vec::new(),

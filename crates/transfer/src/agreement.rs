@@ -119,7 +119,7 @@ fn check(request: &Request) -> Result<(), TransferError> {
         Payload::Made { source: Source::Sized(_), .. } | Payload::File { .. } => Ok(()),
         Payload::Made { time: Some(_), .. } => Ok(()),
         Payload::Made { time: None, .. } => {
-            Err(TransferError::Refused("what has no end by itself needs a time".into()))
+            Err(TransferError::Refused("a source without an end needs a duration".into()))
         }
     }
 }
@@ -195,7 +195,7 @@ mod tests {
     fn a_client_learns_no_path_of_the_server() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
-        // A folder is no file; and what fails once a transfer has begun.
+        // A folder is no file; and errors once a transfer has begun.
         let opened = refused("name", SharedFile::open(folder.path()).unwrap_err());
         assert_eq!(opened.reason(), "`name`: it is not a file");
         let cause = std::io::ErrorKind::StorageFull.into();

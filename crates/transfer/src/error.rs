@@ -1,4 +1,4 @@
-//! What can go wrong with a transfer, and how one side tells the other.
+//! Errors of a transfer, and their exchange between the sides.
 
 use crate::{Fingerprint, IDLE_TIMEOUT};
 use noq::{ConnectionError, ReadError, VarInt, WriteError};
@@ -50,7 +50,7 @@ pub enum TransferError {
         "{server}: its certificate has the fingerprint {presented}, not the one given with --pin; `cellcc serve` prints its own"
     )]
     Pin {
-        /// Who answered.
+        /// The address that answered.
         server: SocketAddr,
         /// The fingerprint of its certificate.
         presented: Fingerprint,
@@ -151,10 +151,10 @@ impl TransferError {
             ConnectionError::TimedOut => {
                 let seconds = IDLE_TIMEOUT.as_secs();
                 Self::Lost(format!(
-                    "nothing was heard from the {peer} for {seconds} s; is it still running, and the path up?"
+                    "no answer from the {peer} for {seconds} s; check that it is still running, and the path is up"
                 ))
             }
-            ConnectionError::Reset => Self::Lost(format!("the {peer} was started anew; try again")),
+            ConnectionError::Reset => Self::Lost(format!("the {peer} was restarted; try again")),
             ConnectionError::ConnectionClosed(close)
                 if u64::from(close.error_code) == CERTIFICATE_REQUIRED =>
             {

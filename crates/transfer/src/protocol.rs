@@ -28,9 +28,9 @@ pub(crate) const MAX_MESSAGE: usize = 1 << 22;
 pub struct Request {
     /// [`VERSION`].
     pub version: u32,
-    /// Who sends.
+    /// The direction of the data.
     pub direction: Direction,
-    /// What is sent.
+    /// The data.
     pub payload: Payload,
     /// The congestion control of the data's sender; none: the server's default.
     pub scheme: Option<String>,
@@ -42,7 +42,7 @@ pub struct Request {
     pub interval: Span,
 }
 
-/// Who sends the data.
+/// The sender of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -52,13 +52,13 @@ pub enum Direction {
     Put,
 }
 
-/// What is sent.
+/// The data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Payload {
     /// Made up: bulk, sized (all connections together), a rate, or frames (for each connection).
     Made {
-        /// What there is to send.
+        /// The source of the data.
         source: Source,
         /// How long it sends; none: until the source ends.
         time: Option<Span>,
@@ -146,7 +146,7 @@ pub(crate) enum Message {
     Ended(Report),
 }
 
-/// What one side knows of a transfer at its end.
+/// One side's report on a transfer at its end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Report {
@@ -156,7 +156,7 @@ pub(crate) struct Report {
     pub(crate) flows: Vec<FlowReport>,
 }
 
-/// What one side knows of a data connection at its end.
+/// One side's report on a data connection at its end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowReport {
@@ -227,7 +227,7 @@ fn decode(text: &[u8]) -> Result<Message, TransferError> {
         && version != VERSION
     {
         return Err(TransferError::Protocol(format!(
-            "version {version} of the protocol is asked for, and this is version {VERSION}; use the same cellcc at both ends"
+            "the peer requests version {version} of the protocol, and this is version {VERSION}; use the same cellcc at both ends"
         )));
     }
     serde_json::from_value(value).map_err(problem)

@@ -21,17 +21,17 @@ const GAIN: Parameter<kind::Number> = Parameter::new(
     "gain",
     kind::Number(0.1, 100.0),
     1.0,
-    "packets by which the window grows per RTT",
+    "growth of the window per RTT, in packets",
     "RFC 5681, section 3.1: one packet per RTT",
 );
 
-/// What [`observe`](Controller::observe) shows, for plots.
+/// The values that [`observe`](Controller::observe) exposes, for plots.
 const SHOWS: [ShownValue; 2] = [
     ShownValue::number("receiver_rate_mbit_s", "the rate that the receiver measures"),
     ShownValue::number("ssthresh_packets", "slow-start threshold"),
 ];
 
-/// What `Registry::register` takes.
+/// The entry for `Registry::register`.
 pub fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "own".into(),
@@ -135,7 +135,7 @@ impl Controller for Own {
 /// bytes per second, as eight bytes.
 #[derive(Debug, Default)]
 struct RateMeter {
-    /// When the interval began, and what has arrived since.
+    /// The begin of the interval, and the arrivals since.
     interval: Option<(Time, Bytes)>,
     rate: Option<Rate>,
 }
@@ -239,7 +239,7 @@ mod tests {
         let rate = last("flow0.receiver_rate_mbit_s");
         assert!((23.0..=25.0).contains(&rate), "{rate} Mbit/s");
         assert_eq!(record.total.lost_packets, 0);
-        // 100 packets per RTT: four of those, and less than what the next feedback lets slow start add.
+        // 100 packets per RTT: four of those, and less than the next feedback lets slow start add.
         let ssthresh = last("flow0.ssthresh_packets");
         assert!((400.0..=500.0).contains(&ssthresh), "{ssthresh} packets");
     }

@@ -1,4 +1,4 @@
-//! The vocabulary `controller`: what a [`Controller`] is given, and what it decides. Serde writes the contract's types in the
+//! The vocabulary `controller`: the inputs and decisions of a [`Controller`]. Serde writes the contract's types in the
 //! order of their fields: a change of them is another version of the format.
 
 use super::file::Malformed;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The name of this vocabulary.
 pub(super) const VOCABULARY: &str = "controller";
 
-/// What a controller is given.
+/// An input of a controller.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub enum Call<'a> {
     /// Nothing yet: it has just been built.
@@ -35,7 +35,7 @@ pub enum Call<'a> {
     Arrivals(#[serde(skip, default = "ArrivalReport::none")] &'a ArrivalReport),
 }
 
-/// What a controller hears from its receiver-side component.
+/// Feedback from the receiver-side component to a controller.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Received {
     /// The message.
@@ -44,16 +44,16 @@ pub struct Received {
     pub sent: Bytes,
 }
 
-/// What a controller decides.
+/// A decision of a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What it left on the packet that left last.
+    /// Its tag on the packet that left last.
     pub tag: Tag,
-    /// What the sender may do.
+    /// The limits of the sender.
     pub limits: Limits,
     /// When it wants to be called.
     pub next_timer: Option<Time>,
-    /// What it found in the last feedback.
+    /// Its finding on the last feedback.
     pub verdict: Option<Verdict>,
     /// The ECN codepoint that it asks for.
     pub ecn: Ecn,
@@ -64,9 +64,9 @@ pub struct Decision {
 pub struct Entry<'a> {
     /// When.
     pub now: Time,
-    /// What the controller was given.
+    /// The input of the controller.
     pub call: Call<'a>,
-    /// What it decided then.
+    /// Its decision after it.
     pub decision: Decision,
 }
 
@@ -115,7 +115,7 @@ impl Call<'_> {
         inputs
     }
 
-    /// What serde leaves out of an event, because the event borrows it.
+    /// The parts that serde leaves out of an event, because the event borrows them.
     fn borrowed(&self) -> (&[Packet], Option<Rtt>, Option<&ArrivalReport>) {
         match self {
             Self::Ack(ack) => (ack.packets, Some(*ack.rtt), None),
@@ -141,7 +141,7 @@ impl Entry<'_> {
     }
 }
 
-/// An [`Entry`] that has been read, with what it borrows.
+/// An [`Entry`] read from a log, with owned parts.
 #[derive(Debug, Deserialize)]
 pub(super) struct OwnEntry {
     entry: Entry<'static>,
@@ -154,7 +154,7 @@ impl OwnEntry {
     pub(super) fn checked(self) -> Result<Self, Malformed> {
         let call = &self.entry.call;
         if call.packet_size().is_some_and(Bytes::is_zero) {
-            return Err(Malformed("packets of no bytes, by which schemes divide"));
+            return Err(Malformed("packets of zero bytes, and schemes divide by the size"));
         }
         if matches!(call, Call::Ack(_) | Call::Loss(_)) && self.borrowed.0.is_empty() {
             return Err(Malformed("an event of no packets"));
@@ -174,7 +174,7 @@ impl OwnEntry {
     }
 }
 
-/// A controller, and what it last answered where an event has an answer.
+/// A controller, and its last answer to an event that has one.
 pub(super) struct Driven {
     pub(super) controller: Box<dyn Controller>,
     pub(super) tag: Tag,

@@ -1,4 +1,4 @@
-//! The file: what a log is of, its records in blocks, its end.
+//! The file: its subject, its records in blocks, its end.
 //!
 //! ```text
 //! "cellconv", the version of the format (one byte), the header as a block, blocks of records, a block of no bytes
@@ -17,7 +17,7 @@ use std::io::{self, Read, Write};
 use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"cellconv";
-/// Counts the changes of the format: of this file, and of what a vocabulary writes.
+/// The version of the format: of this file, and of its vocabularies.
 pub const FORMAT: u8 = 3;
 /// A block is written once its records have so many bytes.
 const BLOCK_BYTES: usize = 1 << 16;
@@ -25,20 +25,20 @@ const BLOCK_HEAD_BYTES: usize = 8;
 /// Maximum size of a block, compressed or not: one acknowledgement of 2^20 packets, each with eleven values of at most ten bytes.
 const MOST_BLOCK_BYTES: u32 = 1 << 28;
 
-/// What a log is of.
+/// The subject of a log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// What its records hold: `controller`, or `kernel`.
+    /// The vocabulary of its records: `controller`, or `kernel`.
     pub vocabulary: String,
     /// The canonical text of the scheme.
     pub scheme: String,
-    /// What the controller was built with.
+    /// The context of the controller.
     pub context: Context,
     /// The version of the code that recorded it.
     pub code: String,
 }
 
-/// What has the form of a record, and cannot be one. The text says why.
+/// A record of the right form that cannot be valid. The text says why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed(pub(super) &'static str);
 
@@ -55,7 +55,7 @@ pub enum EventLogError {
     )]
     Format(u8),
     /// Records of another kind.
-    #[error("the event log is in the vocabulary `{found}`; what was asked for reads `{expected}`")]
+    #[error("the event log is in the vocabulary `{found}`; the reader expects `{expected}`")]
     Vocabulary {
         /// That of the file.
         found: String,
@@ -128,7 +128,7 @@ impl Writer {
     }
 }
 
-/// Who handed in the destination knows why it fails: nothing more is written then.
+/// The caller knows why its destination fails: nothing more is written then.
 fn write(destination: &mut Option<Box<dyn Write + Send>>, bytes: &[u8]) {
     if destination.as_mut().is_some_and(|destination| destination.write_all(bytes).is_err()) {
         *destination = None;
@@ -166,13 +166,13 @@ pub(super) struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads what comes before the records, which must be of `vocabulary`.
+    /// Reads the part before the records, which must be in `vocabulary`.
     pub(super) fn new(source: R, vocabulary: &'static str) -> Result<Self, EventLogError> {
         let mut blocks = Blocks { source, offset: 0, events: 0, have_ended: false };
         blocks.begin()?;
         let block = blocks.next()?.ok_or_else(|| blocks.damaged("it has no header"))?;
         let header: Header =
-            postcard::from_bytes(&block).map_err(|_| blocks.damaged("its header is of another form"))?;
+            postcard::from_bytes(&block).map_err(|_| blocks.damaged("its header has another form"))?;
         if header.vocabulary != vocabulary {
             return Err(EventLogError::Vocabulary { found: header.vocabulary, expected: vocabulary });
         }
@@ -183,12 +183,12 @@ impl<R: Read> Reader<R> {
         &self.header
     }
 
-    /// What was read up to here is not a log.
+    /// An error for bytes up to here that are not a log.
     pub(super) fn damaged(&self, problem: &'static str) -> EventLogError {
         self.blocks.damaged(problem)
     }
 
-    /// What `check` makes of the next record; `None` at the end.
+    /// The result of `check` on the next record; `None` at the end.
     pub(super) fn record<T: DeserializeOwned>(
         &mut self,
         check: impl FnOnce(T) -> Result<T, Malformed>,
@@ -198,7 +198,7 @@ impl<R: Read> Reader<R> {
             (self.block, self.at) = (block, 0);
         }
         let read = postcard::take_from_bytes(&self.block[self.at..]);
-        let (record, rest) = read.map_err(|_| self.damaged("what follows is not a record"))?;
+        let (record, rest) = read.map_err(|_| self.damaged("the next bytes are not a record"))?;
         let record = check(record).map_err(|Malformed(problem)| self.damaged(problem))?;
         self.at = self.block.len() - rest.len();
         self.blocks.events += 1;
@@ -217,7 +217,7 @@ struct Blocks<R> {
 }
 
 impl<R: Read> Blocks<R> {
-    /// What a file of this kind begins with.
+    /// Writes the start of a file of this kind.
     fn begin(&mut self) -> Result<(), EventLogError> {
         let begin = self.take(MAGIC.len() as u64)?;
         match self.take(1)?[..] {
@@ -267,7 +267,7 @@ impl<R: Read> Blocks<R> {
         }
     }
 
-    /// So many bytes, or fewer at the end of the file.
+    /// Takes `count` bytes, or fewer at the end of the file.
     fn take(&mut self, count: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.source.by_ref().take(count).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! What this machine can and cannot do, and what to do about it.
+//! The abilities of this machine, and remedies for missing ones.
 
 mod clock;
 
@@ -20,13 +20,13 @@ use std::time::Duration;
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was checked.
+    /// The checked ability.
     pub what: &'static str,
     /// The verdict.
     pub state: State,
-    /// What was found.
+    /// The finding.
     pub detail: String,
-    /// What would improve it; empty where nothing needs to.
+    /// The remedy; empty if none is needed.
     pub remedy: String,
 }
 
@@ -38,7 +38,7 @@ pub enum State {
     Ok,
     /// It works, with the limits that the detail names.
     Limited,
-    /// What depends on it does not work.
+    /// Features that depend on it do not work.
     Missing,
 }
 
@@ -62,7 +62,7 @@ const PACKET: &str = "veth and AF_PACKET";
 /// Looks at everything the emulator needs or can use; takes about half a second. Must be called before the process has a
 /// second thread: an ordinary user's process enters a user namespace, as the emulator would.
 pub fn examine() -> Vec<Finding> {
-    // Before the user namespace, where nobody has these rights.
+    // Before the user namespace, which has no such rights.
     let bpf = bpf();
     let namespaces = namespaces();
     let fabric = Namespace::create();
@@ -73,7 +73,7 @@ pub fn examine() -> Vec<Finding> {
     findings
 }
 
-/// Whether the emulator runs on a machine with these findings.
+/// True if the emulator runs on a machine with these findings.
 pub fn emulator_can_run(findings: &[Finding]) -> bool {
     let there = |what| findings.iter().any(|f| f.what == what && f.state != State::Missing);
     there(NAMESPACES) && (there(TUN) || there(PACKET))
@@ -95,12 +95,7 @@ fn namespaces() -> Finding {
         })
     };
     find().unwrap_or_else(|error| {
-        Finding::new(
-            NAMESPACES,
-            State::Missing,
-            error.to_string(),
-            "run as root, or follow what the detail says",
-        )
+        Finding::new(NAMESPACES, State::Missing, error.to_string(), "run as root, or follow the detail")
     })
 }
 
@@ -166,7 +161,7 @@ fn packet(fabric: &Result<Namespace, EmuError>) -> Vec<Finding> {
 }
 
 fn clock() -> Finding {
-    /// What the emulator promises for releases under load at 1 Gbit/s, p99.
+    /// The emulator's promise for releases under load at 1 Gbit/s, p99.
     const GOOD: Duration = Duration::from_micros(300);
     let resolution = timer_resolution();
     let wakes = Wakes::measure();
@@ -230,7 +225,7 @@ fn left_over() -> Finding {
     }
 }
 
-/// Whether algorithms can be put into the kernel's TCP. Only looks; nothing is loaded.
+/// Checks that algorithms can be put into the kernel's TCP. Only looks; nothing is loaded.
 fn bpf() -> Finding {
     /// The first kernel with links for struct_ops, which vanish with their loader.
     const OLDEST: (u32, u32) = (6, 4);

@@ -11,7 +11,7 @@ pub(super) struct Named {
     pub(super) name: String,
 }
 
-/// What the `beta` of ABC's authors is a percentage of (`cellular_packet_queue.cc` of their Mahimahi).
+/// The unit of the percentage `beta` of ABC's authors (`cellular_packet_queue.cc` of their Mahimahi).
 const ABC_DELTA: Span = Span::from_millis(100);
 
 /// The queue of this kind with these arguments. Times are in milliseconds; those that are not given are the RFCs'.
@@ -62,7 +62,7 @@ fn other(kind: &str, arguments: &Arguments) -> Result<Queue, String> {
     }
 }
 
-/// `packets=100, bytes=150000`, in order; [`take`](Self::take) removes what it returns.
+/// `packets=100, bytes=150000`, in order; [`take`](Self::take) removes the value that it returns.
 struct Arguments<'a>(Vec<(&'a str, u64)>);
 
 impl<'a> Arguments<'a> {
@@ -92,7 +92,7 @@ impl<'a> Arguments<'a> {
             (None, Some(bytes)) => Ok(QueueLimit::Bytes(Bytes::new(bytes))),
             (None, None) => Err("a limit is missing: packets=NUMBER or bytes=NUMBER".into()),
             (Some(_), Some(_)) => {
-                Err("two limits, of which one alone is possible: leave packets or bytes out".into())
+                Err("two limits, but only one is possible: leave packets or bytes out".into())
             }
         }
     }

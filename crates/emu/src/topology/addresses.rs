@@ -7,9 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// 100.64.0.0/10, the shared address space of RFC 6598, which Mahimahi uses too.
 const SHARED_SPACE: u32 = u32::from_be_bytes([100, 64, 0, 0]);
 const SHARED_SPACE_BITS: u8 = 10;
-/// Of /24 blocks in it.
+/// Number of /24 blocks in it.
 const BLOCKS: u16 = 1 << 14;
-/// The first 48 bits of our unique local addresses (RFC 4193), with a random global identifier; the block's number is the fourth group.
+/// The first 48 bits of our unique local addresses (RFC 4193), with a random global identifier; the block's number is the
+/// fourth group.
 const LOCAL_PREFIX: [u16; 3] = [0xfd5e, 0x77a1, 0xcc04];
 
 /// The outermost emulator's own number; its users and all nested ones have those above, up to 254.
@@ -64,7 +65,7 @@ impl Block {
         four.chain(six).collect()
     }
 
-    /// Whether something in the namespace is in this block. A route for the whole shared space, or for more, is no
+    /// True if something in the namespace is in this block. A route for the whole shared space, or for more, is no
     /// obstacle: ours is the more precise one.
     fn is_used(self, addresses: &[IpAddr], routes: &[Prefix]) -> bool {
         let overlaps = |(address, bits): &Prefix| {
@@ -79,7 +80,7 @@ impl Block {
     }
 }
 
-/// Whether one of two prefixes of the same family is in the other.
+/// True if one of two prefixes of one family is in the other.
 fn overlap(one: Prefix, other: Prefix) -> bool {
     let bits = |address| match address {
         IpAddr::V4(address) => u128::from(Ipv4Addr::to_bits(address)) << 96,
@@ -130,7 +131,7 @@ impl Range {
     }
 }
 
-/// What an emulator leaves to those that are started within it.
+/// The share of an emulator for those started within it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Enclosing {
     pub(super) block: Block,
@@ -149,7 +150,7 @@ pub(super) struct Addresses {
     pub(super) nested: bool,
     /// Each user's own, and those for the emulators that it starts.
     pub(super) users: Vec<(u8, Range)>,
-    /// What the outside sends to the users.
+    /// The outside's routes to the users.
     pub(super) routes: Vec<Prefix>,
 }
 
@@ -182,7 +183,7 @@ impl Addresses {
         })
     }
 
-    /// Takes three quarters of what is free, so that the next one next to it finds some too.
+    /// Takes three quarters of the free part, so that the next one at its side also finds some.
     fn nested(users: usize, enclosing: &Enclosing, routes: &[Prefix]) -> Result<Self, EmuError> {
         let block = enclosing.block;
         let is_used = |number: u8| {
@@ -208,7 +209,7 @@ fn checked(users: usize, free: Range) -> Result<u8, EmuError> {
         return Err(EmuError::Input("an emulator needs at least one user".into()));
     }
     u8::try_from(users).ok().filter(|users| *users <= free.len()).ok_or_else(|| {
-        EmuError::Input(format!("{users} users asked for, and {} addresses are free here", free.len()))
+        EmuError::Input(format!("{users} users need an address each, and {} are free here", free.len()))
     })
 }
 

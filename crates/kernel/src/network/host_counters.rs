@@ -1,4 +1,4 @@
-//! What passes an interface of this host towards users, and the round-trip times of their TCP, counted in the kernel.
+//! Traffic of an interface of this host towards users, and the round-trip times of their TCP, counted in the kernel.
 
 use crate::error::{KernelError, Refusal};
 use crate::libbpf_log::logged;
@@ -32,7 +32,7 @@ pub struct HostCounters {
 }
 
 mirror! {
-    /// What is counted of a user.
+    /// The counts of a user.
     #[derive(Pod, Zeroable)]
     pub(crate) struct Counted as user {
         lock: u32,
@@ -50,7 +50,7 @@ mirror! {
 }
 
 impl HostCounters {
-    /// Counts what passes this interface of the network namespace that the calling thread is in, for each user. A user has
+    /// Counts the traffic of this interface of the calling thread's network namespace, for each user. A user has
     /// one or more addresses, and no two users the same.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl HostCounters {
         Ok(Self { interface: interface.into(), index, users: counters, _links: links })
     }
 
-    /// What is counted of a user, by its place in the list.
+    /// The counts of a user, by its place in the list.
     ///
     /// # Errors
     /// The interface is gone, or the kernel does not tell.
@@ -101,7 +101,7 @@ impl HostCounters {
         }
         let number = u32::try_from(user).unwrap_or(u32::MAX);
         let found = self.users.lookup(&number.to_ne_bytes(), MapFlags::LOCK);
-        let bytes = found.map_err(KernelError::libbpf("read what is counted"))?;
+        let bytes = found.map_err(KernelError::libbpf("read the counters"))?;
         let bytes = bytes.filter(|bytes| bytes.len() == size_of::<Counted>());
         Ok(bytes
             .map_or_else(PassiveCounters::default, |bytes| pod_read_unaligned::<Counted>(&bytes).passive()))
@@ -131,7 +131,7 @@ fn index_of(interface: &str) -> Result<u32, KernelError> {
 }
 
 impl Machine {
-    /// Whether [`HostCounters`] can be opened here. The kernel's type information is not needed.
+    /// Checks that [`HostCounters`] can be opened here. The kernel's type information is not needed.
     ///
     /// # Errors
     /// The first thing that is missing.

@@ -1,4 +1,4 @@
-//! Records what the cores decide in the kernel, step by step.
+//! Records the cores' decisions in the kernel, step by step.
 
 pub(crate) mod sockets;
 pub(crate) mod verification;
@@ -14,7 +14,7 @@ use std::time::Duration;
 const RING_BYTES: u32 = 1 << 22;
 /// How long to wait for the next step before looking whether to stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Bytes in front of a step: which core, and of which socket (`struct socket_name` in record.h).
+/// Bytes in front of a step: the core, and its socket (`struct socket_name` in record.h).
 pub(crate) const NAME_BYTES: usize = 24;
 
 /// A recorder of all schemes that are loaded in one place. There is one at a time; a second takes over from the first.
@@ -25,12 +25,12 @@ pub struct Recorder {
     schemes: String,
 }
 
-/// What was recorded.
+/// The content of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recorded {
     /// Steps that were written.
     pub steps: u64,
-    /// Steps that came too fast. They are missing between others, of which each is whole.
+    /// Steps that came too fast. They are missing between others, each of which is whole.
     pub missed: u64,
 }
 
@@ -85,7 +85,7 @@ impl Recorder {
             }
             0
         };
-        let fails = || KernelError::libbpf("read what the kernel recorded");
+        let fails = || KernelError::libbpf("read the kernel's recording");
         let mut builder = RingBufferBuilder::new();
         builder.add(&self.ring, write).map_err(fails())?;
         let ring = builder.build().map_err(fails())?;

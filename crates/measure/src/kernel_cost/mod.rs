@@ -1,4 +1,4 @@
-//! `cellcc-measure kernel-cost`: what the schemes cost next to the kernel's CUBIC, as root, with nothing else running.
+//! `cellcc-measure kernel-cost`: the cost of the schemes relative to the kernel's CUBIC, as root, with nothing else running.
 //!
 //! A sender in one network namespace, a receiver in another, a veth pair between them. Runs of a scheme and of CUBIC alternate,
 //! and the ratio of each pair counts, until the median ratio is known within 2 %, or for so many pairs. CUBIC that TCP itself
@@ -26,9 +26,9 @@ const SCHEMES: [&str; 4] = ["reminis(dtt=40ms)", "nacubic", "natcp", PACED];
 const PACED: &str = "cubic paced";
 /// Bytes per second: wider than any load.
 const ADVISED: u64 = 12_500_000_000;
-/// So many pairs at most: ten minutes in all.
+/// The most pairs: ten minutes in all.
 const MOST_PAIRS: usize = 16;
-/// What the others are held against.
+/// The baseline of the others.
 const BASELINE: &str = "cubic";
 const RUN: Duration = Duration::from_millis(2500);
 /// The half-width of the interval at which to stop.
@@ -50,9 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     let _spaces = Spaces::build();
-    println!(
-        "calls of the programs, with {PAPER_MBIT_S} Mbit/s, and what they take of a gigabyte's processor time"
-    );
+    println!("calls of the programs, with {PAPER_MBIT_S} Mbit/s, and their part of a gigabyte's CPU time");
     schemes.iter().for_each(|scheme| calls(scheme, &machine));
     println!("processor time per gigabyte, ratio to CUBIC: median, half-width of its 95 % interval, pairs");
     for load in [Load::Unlimited, Load::Rate(PAPER_MBIT_S)] {
@@ -92,7 +90,7 @@ fn compare(scheme: &str, load: Load, machine: &Machine, most_pairs: usize) {
     while ratios.len() < most_pairs && !known.is_within(CLOSE_ENOUGH) {
         let of_scheme = || run_with(&name, held.as_ref(), load);
         let of_cubic = || run_with(BASELINE, None, load);
-        // The order alternates, too: whatever is later in a pair may find a warmer machine.
+        // The order also alternates: the later one of a pair may find a warmer machine.
         let (own, base) = if ratios.len() % 2 == 0 {
             let own = of_scheme();
             (own, of_cubic())

@@ -39,8 +39,8 @@ pub enum BrokerUrlError {
     /// It has another form.
     #[error("`{0}` is no address of a NATS broker; write tls://HOST:PORT")]
     Form(String),
-    /// It names somebody.
-    #[error("`{0}`: the certificate says who we are; leave out what stands before `@`")]
+    /// It contains a user.
+    #[error("`{0}`: the certificate identifies the client; leave out the part before `@`")]
     User(String),
 }
 
@@ -68,15 +68,14 @@ impl FromStr for BrokerUrl {
 }
 
 impl BrokerUrl {
-    /// Whether a URL is a broker's, going by its beginning.
+    /// True if a URL is a broker's, by its prefix.
     pub fn is_one(text: &str) -> bool {
         text.starts_with("tls://") || text.starts_with("nats://")
     }
 
     /// Connects once.
     ///
-    /// # Errors
-    /// What an operator should know: where it failed, and what to do.
+    /// # Errors For an operator: the place of the failure, and the remedy.
     pub async fn connect(&self, tls: &rustls::ClientConfig, name: &PeerName) -> Result<Connection, String> {
         let opening = timeout(CONNECT_TIMEOUT, self.open(tls, name)).await;
         let stream = opening

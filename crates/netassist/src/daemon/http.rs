@@ -43,7 +43,7 @@ async fn health(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     }
     let seconds = silent.as_nanos() / 1_000_000_000;
     let why = match server.troubled_source(*silence) {
-        Some(source) => format!("what came from the source {source} could not be used: see the log"),
+        Some(source) => format!("the messages of the source {source} could not be used: see the log"),
         None => "no source sent anything: are they running?".to_owned(),
     };
     (StatusCode::SERVICE_UNAVAILABLE, format!("nothing for {seconds} s; {why}\n"))
@@ -87,7 +87,7 @@ mod tests {
         answer
     }
 
-    /// The time used to run from the last question: who asked rarely never heard that there was nothing.
+    /// The time used to run from the last request: a rare one never reported silence.
     #[tokio::test]
     async fn the_first_question_after_a_silence_hears_of_it() {
         let (address, edge) = served().await;

@@ -1,4 +1,4 @@
-//! What is counted, in the form of Prometheus.
+//! Counters in the form of Prometheus.
 
 use super::probes::Probes;
 use crate::service::Counts;
@@ -14,14 +14,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the sources have reported.
+/// The counts of the sources.
 #[derive(Debug, Default)]
 pub(super) struct SourceCounts {
-    /// What was no measurement.
+    /// Unusable entries.
     pub(super) problems: AtomicU64,
     /// Sources that have ended.
     pub(super) ended: AtomicU64,
-    /// By source: messages, or looks, that could be used, those of an empty cell as well.
+    /// By source: usable messages, or looks, also those of an empty cell.
     messages: Mutex<BTreeMap<String, u64>>,
 }
 
@@ -40,7 +40,7 @@ impl SourceCounts {
     }
 }
 
-/// All metrics, read when they are asked for.
+/// All metrics, read on request.
 pub(super) fn registry(server: Server, sources: Arc<SourceCounts>, probes: Probes) -> Registry {
     let mut registry = Registry::with_prefix("netassist");
     registry.register_collector(Box::new(All { server, sources, probes }));
@@ -54,7 +54,7 @@ struct All {
     probes: Probes,
 }
 
-/// A metric's name after `netassist_`, what it is, and its value.
+/// A metric's name after `netassist_`, its help, and its value.
 type Row = (&'static str, &'static str, u64);
 
 impl Collector for All {
@@ -74,7 +74,7 @@ impl Collector for All {
 }
 
 impl All {
-    /// What may become smaller, too.
+    /// Values that may also become smaller.
     fn sizes(&self) -> [Row; 5] {
         let (clients, subscriptions, known_users) = self.server.sizes();
         [
@@ -85,11 +85,7 @@ impl All {
                 subscriptions as u64,
             ),
             ("known_users", "Users of whom something is known", known_users as u64),
-            (
-                "broker_connected",
-                "Whether there is a connection with the NATS broker, 0 or 1",
-                self.server.has_broker().into(),
-            ),
+            ("broker_connected", "Connection with the NATS broker, 0 or 1", self.server.has_broker().into()),
             (
                 "cells_without_echo",
                 "Cells from whose host no echo came back for ten seconds",
@@ -99,7 +95,7 @@ impl All {
     }
 
     fn messages(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let help = "Messages of each source that could be used: samples counts what they report of users, of whom a cell may have none";
+        let help = "Usable messages of each source; samples counts their reports on users, and a cell may have no users";
         let mut encoder = encoder.encode_descriptor("source_messages", help, None, MetricType::Counter)?;
         for (source, count) in self.sources.messages().iter() {
             let label = [("source", source.as_str())];
@@ -114,7 +110,7 @@ impl All {
         [
             (
                 "source_problems",
-                "What came from sources, or from a core, and could not be used; of a list, each entry",
+                "Unusable messages and list entries from sources or a core",
                 count(&self.sources.problems),
             ),
             ("sources_ended", "Sources that have ended", count(&self.sources.ended)),
@@ -129,8 +125,8 @@ impl All {
 fn of_users(core: &Counts) -> [Row; 7] {
     [
         ("samples", "Samples that became records", core.samples),
-        ("samples_too_early", "Samples of which nothing could be reported yet", core.samples_too_early),
-        ("samples_unknown_user", "Samples about nobody in the table", core.samples_unknown_user),
+        ("samples_too_early", "Samples too early for a report", core.samples_too_early),
+        ("samples_unknown_user", "Samples about users that are not in the table", core.samples_unknown_user),
         ("stale", "Times that a user's source was late", core.stale),
         ("handovers", "Handovers that were seen", core.handovers),
         ("requests_granted", "Registrations that were granted", core.granted),
@@ -158,7 +154,7 @@ fn of_broker(transport: &ServerCounts) -> [Row; 6] {
             "Attempts to connect with the broker that failed, and connections that were lost",
             transport.broker_losses,
         ),
-        ("broker_refusals", "What the broker's permissions refused us", transport.broker_refusals),
+        ("broker_refusals", "Requests refused by the broker's permissions", transport.broker_refusals),
         (
             "broker_requests_dropped",
             "Times that requests through the broker were dropped, because too many waited",

@@ -16,11 +16,11 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-/// What a base station answers with a message for each layer and period.
+/// The subscription, which a base station answers with a message for each layer and period.
 const SUBSCRIBE: &str = r#"{"cmd":"metrics_subscribe"}"#;
 /// The longest message: a thousand users take 0.9 MB.
 const MAX_MESSAGE_BYTES: usize = 4 << 20;
-/// What waits to be written before it is, and at most: we write a subscription and answers to pings, of 131 bytes at most each.
+/// The write buffer's threshold and bound: we write a subscription and answers to pings, of 131 bytes at most each.
 const WRITE_BUFFER_BYTES: (usize, usize) = (4 << 10, 16 << 10);
 /// Longest wait for the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -43,7 +43,7 @@ pub struct WebSocketInput {
 #[derive(Debug)]
 struct Connection {
     stream: WebSocketStream<TcpStream>,
-    /// Of messages of any kind.
+    /// The allowance for messages of any kind.
     allowance: Allowance,
     /// Until when a message has to come.
     patience: Instant,
@@ -57,7 +57,7 @@ impl WebSocketInput {
     pub fn new(address: SocketAddr, clock: ServiceClock) -> Result<Self, String> {
         if !address.ip().is_loopback() {
             return Err(format!(
-                "{address} is not on this machine's loopback: the base station's socket is open to everybody who reaches it, \
+                "{address} is not on this machine's loopback: every program that reaches the base station's socket can use it, \
                  so run NetAssist on its host, or use a tunnel (ssh -L)"
             ));
         }

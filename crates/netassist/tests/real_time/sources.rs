@@ -146,6 +146,6 @@ async fn a_platform_is_asked_again_and_again_and_what_it_refuses_is_reported() {
     assert_eq!(samples(&mut source).await.len(), 1);
     let SourceEvent::Problem(problem) = next(&mut source).await else { panic!("no problem") };
     assert!(problem.contains("503") && problem.contains("layer2_meas"), "{problem}");
-    assert_eq!(next(&mut source).await, SourceEvent::Samples(vec![]), "a period begins anew");
+    assert_eq!(next(&mut source).await, SourceEvent::Samples(vec![]), "a new period begins");
     assert_eq!(samples(&mut source).await.len(), 1);
 }

@@ -11,7 +11,7 @@ pub(super) const MIN_OFFER_INTERVAL: Span = Span::from_millis(100);
 /// Number of offers before the sender gives up (our choice: with 10 % loss all are lost once in 10^10 tries).
 pub const MAX_OFFERS: u32 = 10;
 
-/// Whether the receiver-side component of our scheme runs at the peer.
+/// The state of our scheme's receiver-side component at the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PeerComponent {
     /// Our scheme has none, or no scheme of ours sends here.
@@ -43,7 +43,7 @@ impl fmt::Display for PeerComponent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotNeeded => formatter.write_str("no receiver-side component needed at the peer"),
-            Self::Offered => formatter.write_str("the peer is asked for the receiver-side component"),
+            Self::Offered => formatter.write_str("the receiver-side component is offered to the peer"),
             Self::Found { version } => {
                 write!(formatter, "the peer runs the receiver-side component (version {version})")
             }

@@ -68,9 +68,9 @@ fn unfitting(head: &Head, info: &RunInfo, known: &BTreeSet<RunId>) -> Option<Str
         ));
     }
     if head.version != info.version {
-        return Some(format!("is of version {}, and the plan of {}", head.version, info.version));
+        return Some(format!("has version {}, and the plan has {}", head.version, info.version));
     }
-    (!known.contains(&head.id)).then(|| format!("is of the run {}, which the plan has not", head.id))
+    (!known.contains(&head.id)).then(|| format!("belongs to the run {}, which is not in the plan", head.id))
 }
 
 impl Inspection {

@@ -34,7 +34,7 @@ pub(crate) enum Damage {
     #[error("is not a Record with its hash ({0})")]
     Foreign(serde_json::Error),
     /// Of this version of the code.
-    #[error("is of version {0}, which wrote no hashes")]
+    #[error("has version {0}, which wrote no hashes")]
     NoHash(String),
     #[error("was changed since it was written")]
     Changed,

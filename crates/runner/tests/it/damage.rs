@@ -106,21 +106,21 @@ fn a_line_of_another_plan_is_named() {
     change(&out.path().join("runs.jsonl"), |lines| lines[4] = foreign);
     let message = Results::read(out.path()).unwrap_err().to_string();
     assert!(
-        message.contains("line 5 is of the run ") && message.contains("which the plan has not"),
+        message.contains("line 5 belongs to the run ") && message.contains("which is not in the plan"),
         "{message}"
     );
     let other_build = tempfile::tempdir().unwrap();
     run(&runner(other_build.path()), &plan_of(&["ok", "other"], "2.0.0")).unwrap();
     fs::copy(other_build.path().join("runs.jsonl"), out.path().join("runs.jsonl")).unwrap();
     let message = Results::read(out.path()).unwrap_err().to_string();
-    assert!(message.contains("line 1 is of version 2.0.0, and the plan of 1.0.0+"), "{message}");
+    assert!(message.contains("line 1 has version 2.0.0, and the plan has 1.0.0+"), "{message}");
     assert!(message.contains("; and 10 problems more"), "{message}");
 
     // As builds before the hashes wrote them.
     let strip = |line: &String| line.split(",\"series_sha256\"").next().unwrap().to_owned() + "}\n";
     change(&out.path().join("runs.jsonl"), |lines| *lines = lines.iter().map(strip).collect());
     let message = Results::read(out.path()).unwrap_err().to_string();
-    assert!(message.contains("line 1 is of version 2.0.0, which wrote no hashes"), "{message}");
+    assert!(message.contains("line 1 has version 2.0.0, which wrote no hashes"), "{message}");
     let message = run(&resuming(out.path()), &plan()).unwrap_err().to_string();
     assert!(message.contains("another build of cellcc (2.0.0; this is 1.0.0+"), "{message}");
 }

@@ -21,20 +21,20 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 /// The classes of a user as they are shown, by their numbers.
 const CLASSES: [&str; 3] = ["backlogged", "partial", "idle"];
 
-/// What every scheme with advice shows.
+/// The values that every scheme with advice exposes.
 pub(super) const SHOWS: [ShownValue; 6] = [
     ShownValue::switch("following", "the advice of the network decides"),
-    ShownValue::number("advised_bandwidth_mbit_s", "what the network says that the user gets"),
-    ShownValue::number("advised_min_rtt_ms", "what the network says that the RTT is with empty queues"),
-    ShownValue::state("advised_class", "how the network calls the user", &CLASSES),
-    ShownValue::number("advised_backlog_kB", "what the network says waits for the user"),
+    ShownValue::number("advised_bandwidth_mbit_s", "the user's bandwidth as reported by the network"),
+    ShownValue::number("advised_min_rtt_ms", "the RTT with empty queues as reported by the network"),
+    ShownValue::state("advised_class", "the user's class as reported by the network", &CLASSES),
+    ShownValue::number("advised_backlog_kB", "the user's queue as reported by the network"),
     ShownValue::number("beta", "flows among which the user's bandwidth is divided"),
 ];
 
-/// What the flow goes by at this moment: advice that is neither too old nor refuted.
+/// The advice that the flow follows now: neither too old nor refuted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct TrustedAdvice {
-    /// Of the user's bottleneck, all its flows together.
+    /// The user's bottleneck bandwidth, for all its flows together.
     pub(super) bandwidth: Rate,
     /// As the network tells it; `None` where it does not.
     pub(super) min_rtt: Option<Span>,
@@ -147,7 +147,7 @@ impl AdviceTracker {
     }
 }
 
-// Whether there is advice to follow: the state machine of the kernel ([`Freshness`]), with a timer.
+// The presence of advice to follow: the state machine of the kernel ([`Freshness`]), with a timer.
 
 /// A probe time-out is the smoothed RTT and four deviations (RFC 9002, section 6.2.1).
 const DEVIATIONS: u64 = 4;
@@ -174,7 +174,7 @@ impl Timeout {
         self.freshness.is_following()
     }
 
-    /// Takes advice; false where it is known, older than what is known, or too old to follow.
+    /// Takes advice; false if it is known, older than the last, or too old to follow.
     pub(super) fn on_advice(&mut self, now: Time, advice: &Advice) -> bool {
         let measured_at = now - advice.age;
         // The kernel does not take it twice either: it looks for news in a map that holds the newest.
@@ -219,7 +219,7 @@ pub(super) struct WindowLaw {
     /// The size of a full packet.
     pub(super) packet_size: Bytes,
     pub(super) config: Config,
-    /// What the pacing rate carries in this time may leave at once.
+    /// The burst limit, in time at the pacing rate.
     pub(super) burst: Span,
 }
 
@@ -256,7 +256,7 @@ impl WindowLaw {
         };
         let law = Law::advised(&self.config, &advice, &path);
         let rate = Rate::from_bytes_per_sec(law.pacing.0);
-        // The authors' NATCP is Linux' BBR module: as there, packets leave in pairs but for the lowest rates.
+        // The authors' NATCP is Linux's BBR module: as there, packets leave in pairs except at the lowest rates.
         let least = if rate < LOW_RATE { self.packet_size } else { self.packet_size * 2 };
         Limits::paced(self.packet_size * u64::from(law.cwnd.0), rate, rate.bytes_in(self.burst).max(least))
     }

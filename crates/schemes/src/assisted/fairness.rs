@@ -1,4 +1,4 @@
-//! Who says how many flows share the user's bottleneck: beta in the paper's equation 1.
+//! The source of the number of flows that share the user's bottleneck: beta in the paper's equation 1.
 
 use cellcc_assist::Advice;
 use cellcc_control::{
@@ -20,7 +20,7 @@ pub(super) const fn fairness(default: Fairness) -> Parameter<kind::Choice<Fairne
             ("none", Fairness::None),
         ]),
         default,
-        "who shares among the user's flows: by the network's count, by the user's in its ACKs, by regulated ACKs, nobody",
+        "division among the user's flows: by the network's count, by the user's in its ACKs, by regulated ACKs, or none",
         "paper, section 2.1: the user; the network's own count needs no change there",
     )
 }
@@ -65,7 +65,7 @@ pub(super) struct FlowReport {
 }
 
 impl FlowReport {
-    /// One flow is what both ends assume until the user says otherwise.
+    /// Both ends assume one flow until the user reports another number.
     pub(super) const FIRST: Self = Self { change: 0, flows: 1 };
 
     pub(super) fn encode(self) -> Feedback {
@@ -119,15 +119,15 @@ impl ReceiverComponent for FlowReporter {
 
 /// The user's rate is taken over this time: the paper's feedback period.
 const RATE_SPAN: Span = Span::from_millis(50);
-/// The largest of so many rates is what the user's link can do (500 ms): with the last rate alone, which the regulated ACKs
-/// themselves set, two flows on TMobile-LTE-driving.down used 63 % of it.
+/// The largest of this many rates is the capacity of the user's link (500 ms): with the last rate alone, which the regulated
+/// ACKs themselves set, two flows on TMobile-LTE-driving.down used 63 % of it.
 const RATES: u64 = 10;
-/// An ACK waits for this long at most, since the sender's probe time-out does not know of the wait: half of the smallest
-/// that Linux' TCP has (`TCP_RTO_MIN`, 200 ms).
+/// The longest wait of an ACK, since the sender's probe time-out does not know of it: half of the smallest time-out of Linux's
+/// TCP (`TCP_RTO_MIN`, 200 ms).
 const MAX_WAIT: Span = Span::from_millis(100);
 
-/// Lets ACKs leave at the flow's share of what arrives for its user, so that a sender with a full window can send no more
-/// than that (the paper's indirect way, section 2.1, which leaves the rule open).
+/// Releases ACKs at the flow's share of its user's arrivals, so that a sender with a full window can send no more than that
+/// (the paper's indirect way, section 2.1, which leaves the rule open).
 #[derive(Debug)]
 struct AckRegulator {
     flows: u32,
@@ -200,15 +200,15 @@ impl ReceiverComponent for AckRegulator {
 // A scheme that runs behind limits that are not its own: it sees everything, and decides when asked.
 
 /// The base of an assisted scheme. Its window must not grow without bound behind a smaller limit, and must grow behind
-/// one that lets as much through as it would itself. So it hears that it is the limit exactly in rounds in which what
-/// is in flight reaches its own window.
+/// one that lets as much through as it would itself. So it learns that it is the limit exactly in rounds in which the data in
+/// flight reach its own window.
 pub(super) struct Background {
     base: Box<dyn Controller>,
     limits: Limits,
     round: u64,
     /// The last round in which the base's own window was reached.
     reached_round: Option<u64>,
-    /// Limits are exceeded, in a probe: what is in flight then is not for the base to grow by.
+    /// Limits are exceeded, in a probe: the base must not grow by the data in flight then.
     pub(super) exceeds: bool,
     /// The last round in which they were.
     exceeded_round: Option<u64>,
@@ -226,7 +226,7 @@ impl Background {
         }
     }
 
-    /// What the base would do.
+    /// The base scheme's limits.
     pub(super) fn limits(&self) -> Limits {
         self.limits
     }

@@ -1,4 +1,4 @@
-//! Schemes that follow what the network says about the user's bottleneck: NATCP, NACubic and its like, TG.
+//! Schemes that follow the network's reports on the user's bottleneck: NATCP, NACubic and its like, TG.
 //!
 //! 1. Once a period (50 ms) advice comes: the bottleneck's bandwidth BLBw, the minimum RTT, how many flows share it.
 //! 2. NATCP: window = alpha x minRTT x BLBw / beta, paced at BLBw. Losses and RTTs change nothing.
@@ -21,7 +21,7 @@
 //! | file | concept |
 //! |---|---|
 //! | `window_law` | the window law and its floor |
-//! | `request` | what is asked of the network |
+//! | `request` | the request to the network |
 //! | `fairness` | who counts the user's flows |
 //! | `advice_tracker` | the advice in hand, and whether to trust it |
 //! | `timeout` | whether there is advice |
@@ -64,7 +64,7 @@ pub(super) use nabbr::{IN_KERNEL as NABBR_IN_KERNEL, nabbr};
 // The entries of the schemes that limit a base by the advice: `natcp`, `nacubic`, `nacap`, and the paper's baseline `tg`
 // (throughput guidance: bandwidth from the network, RTT from the sender).
 
-/// What a scheme is made of.
+/// The parts of a scheme.
 type Parts = (Mode, Delay, Box<dyn Controller>);
 
 const PAPER: &str = "Abbasloo et al., HotEdge 2019";
@@ -79,7 +79,7 @@ const RTT: Parameter<kind::Choice<Delay>> = Parameter::new(
 
 pub(super) fn natcp() -> SchemeInfo {
     let summary =
-        "network assistance: two BDPs of the bandwidth and the minimum RTT that the base station tells";
+        "network assistance: two BDPs of the bandwidth and the minimum RTT that the base station reports";
     let parameters = [common(Fairness::Network), vec![fallback().into()]].concat();
     let entry = entry("natcp", summary, PAPER, parameters, |arguments, context| {
         (Mode::Replace, Delay::Advised, arguments.get(&fallback()).build(context))
@@ -108,7 +108,7 @@ pub(super) fn nacap() -> SchemeInfo {
 pub(super) fn tg() -> SchemeInfo {
     let summary = "throughput guidance: bandwidth from the base station, RTT as the sender measures it";
     let source = "draft-flinck-mobile-throughput-guidance-04; Abbasloo et al., HotEdge 2019, section 2.3";
-    // No mechanism for fairness (paper, section 3): nobody counts the flows.
+    // No mechanism for fairness (paper, section 3): the flows are not counted.
     let parameters = [vec![RTT.into()], common(Fairness::None), vec![fallback().into()]].concat();
     entry("tg", summary, source, parameters, |arguments, context| {
         (Mode::Replace, arguments.get(&RTT), arguments.get(&fallback()).build(context))
@@ -135,7 +135,7 @@ pub(super) const NACUBIC_IN_KERNEL: InKernel = InKernel {
     core: &CORE,
 };
 
-/// A scheme that differs from the others in what the advice does to the base, in whose RTT makes the window, and in the base.
+/// A scheme that differs from the others in the advice's effect on the base, in the RTT of the window, and in the base.
 fn entry(
     name: &'static str,
     summary: &'static str,
@@ -161,7 +161,7 @@ fn entry(
     }
 }
 
-/// What the limits of the advice do to those of the base.
+/// The effect of the advice's limits on those of the base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// They replace them.
@@ -191,7 +191,7 @@ struct Assisted {
     base: Background,
     tracker: AdviceTracker,
     own: OwnRtt,
-    /// What the advice allows, while it is followed.
+    /// The limits of the advice, while it is followed.
     advised: Option<Limits>,
     /// The guard's, in a probe: it exceeds the base as well as the advice.
     gain: f64,
@@ -225,7 +225,7 @@ impl Assisted {
         });
     }
 
-    /// The base, and not the advice, is what limits the flow.
+    /// The base, and not the advice, limits the flow.
     fn is_limited_by_base(&self) -> bool {
         self.config.mode == Mode::Cap
             && self

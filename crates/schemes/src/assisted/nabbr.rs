@@ -1,7 +1,7 @@
 //! The scheme `nabbr`: BBR whose bandwidth the network tells.
 //!
-//! BBR's own largest delivery rate of ten rounds is what it goes by without advice. It keeps its phases, gains and its own
-//! minimum RTT: what it loses by measuring the bandwidth late is what this scheme shows. Not in the paper.
+//! Without advice it uses BBR's own largest delivery rate of ten rounds. It keeps its phases, gains and its own minimum RTT:
+//! this scheme shows the cost of measuring the bandwidth late. Not in the paper.
 
 use super::advice::{AdviceTracker, SHOWS};
 use super::fairness::FAIRNESS;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) fn nabbr() -> SchemeInfo {
     SchemeInfo {
         name: "nabbr".into(),
-        summary: "BBR that goes by the bandwidth which the base station tells".into(),
+        summary: "BBR at the bandwidth that the base station reports".into(),
         source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of \
                  Abbasloo et al., HotEdge 2019"
             .into(),
@@ -51,7 +51,7 @@ pub(crate) const IN_KERNEL: InKernel = InKernel {
     core: &CORE,
 };
 
-/// The flow's share of what the network reported, while that is followed; BBR's own filter otherwise.
+/// The flow's share of the reported bandwidth, while that is followed; BBR's own filter otherwise.
 #[derive(Debug, Clone)]
 struct AdvisedBandwidth {
     own: MaxFilter,

@@ -44,7 +44,7 @@ pub(super) const BURST: Parameter<kind::Time> = Parameter::new(
     "burst",
     kind::Time(Span::ZERO, Span::from_secs(1)),
     Span::from_millis(1),
-    "what the pacing rate carries in this time may leave at once; more makes good what the window held back",
+    "largest burst, in time at the pacing rate; a larger one catches up after the window has held packets back",
     "Linux, sk_pacing_shift of 10: about 1 ms",
 );
 
@@ -65,7 +65,7 @@ pub(super) const GUARD: Parameter<kind::Switch> = Parameter::new(
     "ours; paper, section 5 leaves it open",
 );
 
-/// What the core takes.
+/// The core's configuration.
 pub(super) fn config(arguments: &Arguments) -> Config {
     Config {
         alpha: q16(arguments.get(&ALPHA)),
@@ -92,10 +92,10 @@ impl MapSettings for AssistedSettings {
     }
 }
 
-/// What decides in the kernel, for all of them.
+/// The common core of all of them in the kernel.
 pub(super) const CORE: KernelCore = KernelCore::of::<AssistedStep, AssistedSettings>(2, "assisted");
 
-/// What all assisted schemes with a window of their own have.
+/// The parameters of all assisted schemes with their own window.
 pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
     vec![
         SOURCE.into(),
@@ -113,7 +113,7 @@ pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
     ]
 }
 
-/// What all assisted schemes need.
+/// The needs of all assisted schemes.
 pub(super) fn needs() -> Needs {
     Needs { receiver: Some(Arc::new(receiver)), advice: Some(Arc::new(request)), ..Needs::NOTHING }
 }
@@ -145,7 +145,7 @@ pub(super) enum Pace {
     Share,
 }
 
-// What assisted schemes ask of the network: the parameters that all of them have.
+// The request of assisted schemes to the network: the parameters that all of them have.
 
 pub(super) const SOURCE: Parameter<kind::Choice<ReportSource>> = Parameter::new(
     "source",
@@ -187,7 +187,7 @@ pub(super) const LOSS: Parameter<kind::Share> = Parameter::new(
     "paper, section 3",
 );
 
-/// What the arguments ask for; what was not given is left to the Scenario.
+/// The request of the arguments; missing ones are left to the Scenario.
 pub(super) fn request(arguments: &Arguments) -> AdviceRequest {
     AdviceRequest {
         source: arguments.given(&SOURCE),

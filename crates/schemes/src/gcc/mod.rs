@@ -1,10 +1,10 @@
 //! GCC: Google's congestion control for video calls, which WebRTC runs. It controls a rate by how the delay changes.
 //!
 //! 1. The receiver reports when each packet arrived, every 50 ms.
-//! 2. Packets that left together are a group. What its arrival took longer than its departure is added up and smoothed; the slope over
-//!    20 groups is compared with a threshold that follows it.
-//! 3. Above it, the rate becomes 0.85 of what arrives; below its negative, the rate waits; otherwise it grows: by 8 % in a second, or
-//!    near what the link was seen to carry by half a packet per response time.
+//! 2. Packets that left together are a group. The excess of each arrival gap over its departure gap is added up and smoothed;
+//!    the slope over 20 groups is compared with a threshold that follows it.
+//! 3. Above it, the rate becomes 0.85 of the arrivals; below its negative, the rate waits; otherwise it grows: by 8 % in a
+//!    second, or near the link's observed rate by half a packet per response time.
 //! 4. Loss above 10 % lowers a second rate, below 2 % raises it; the smaller one is the target.
 //! 5. A frame leaves at 2.5 times the target. There is no window.
 //!
@@ -22,8 +22,8 @@
 //! **Differences from libwebrtc.**
 //! - *No probes*: a sender here has no padding to send. So a start of 300 kbit/s takes as long as 8 % in a second take.
 //! - *Loss by the draft*: libwebrtc has a likelihood model now. At least 20 packets make a share, as in its older code.
-//! - *An application that does not follow `media_rate`* (it has had more to send for a quarter second) leaves at the target itself: in
-//!   WebRTC the encoder keeps to it.
+//! - *An application that does not follow `media_rate`* (it has had more to send for a quarter second) leaves at the target
+//!   itself: in WebRTC the encoder keeps to it.
 //! - *A window of 4 s of the target*, which only keeps an outage from filling memory.
 
 mod aimd;
@@ -42,12 +42,12 @@ use std::sync::Arc;
 /// Reports (TWCC): times in 250 us, nothing twice.
 const REPEATS: u64 = 0;
 const UNIT: Span = Span::from_micros(250);
-/// Of the target (libwebrtc).
+/// The ratio to the target (libwebrtc).
 const PACING_GAIN: f64 = 2.5;
 const WINDOW: Span = Span::from_secs(4);
 /// An application that has more to send for so long does not follow the media rate: a dozen frames at 60 frames/s.
 const LONGEST_BACKLOG: Span = Span::from_millis(250);
-/// Of the rate by loss (draft, section 6).
+/// Constants of the rate by loss (draft, section 6).
 const LOW_LOSS: f64 = 0.02;
 const HIGH_LOSS: f64 = 0.1;
 const LOSS_GROWTH: f64 = 1.05;
@@ -74,7 +74,7 @@ const SHOWS: [ShownValue; 6] = [
     ShownValue::number("target_mbit_s", "the media rate"),
     ShownValue::number("trend_ms", "the delay's trend, as it is compared with the threshold"),
     ShownValue::number("threshold_ms", "the threshold"),
-    ShownValue::number("arriving_mbit_s", "what arrives"),
+    ShownValue::number("arriving_mbit_s", "the arrival rate"),
     ShownValue::switch("holds", "the rate waits"),
     ShownValue::switch("over_use", "the trend shows over-use"),
 ];

@@ -11,17 +11,17 @@ use safetensors::{Dtype, SafeTensors};
 use sha2::{Digest, Sha256};
 use std::{fmt, path::Path, str::FromStr, sync::Arc};
 
-/// What a file of a policy may hold at most: a hundred times Orca's.
+/// The largest file of a policy: a hundred times Orca's.
 pub const LARGEST_MODEL: Bytes = Bytes::new(32_000_000);
 
 /// Reads the file of a policy, of [`LARGEST_MODEL`] at most. Schemes read no files: a program that lets its user name one brings
 /// this along.
 pub type ReadModel = fn(&Path) -> Result<Vec<u8>, InputError>;
 
-/// How many hexadecimal digits of a file's SHA-256 stand in the text of a scheme: two of a thousand files are alike with a chance of
-/// 1 in 10^4.
+/// How many hexadecimal digits of a file's SHA-256 stand in the text of a scheme: two of a thousand files are alike with a
+/// chance of 1 in 10^4.
 const DIGITS: usize = 8;
-/// Where a reader finds what to do next.
+/// Where a reader finds content to do next.
 const PAGE: &str = "docs/algorithms/learned.md says where weights are, and how a file of them is made";
 
 /// A policy that was read and fits.
@@ -115,8 +115,8 @@ impl fmt::Debug for NamedModel {
     }
 }
 
-/// The kind of a parameter that names the file of a policy: `FILE`, or `FILE@DIGITS` with what its SHA-256 begins with. The
-/// canonical text has the digits, so that a Record says which weights it is of, and is not run again with others.
+/// The kind of a parameter that names the file of a policy: `FILE`, or `FILE@DIGITS` with the first digits of its SHA-256. The
+/// canonical text has the digits, so that a Record identifies its weights, and is not run again with others.
 #[derive(Clone)]
 pub(super) struct ModelFile {
     pub(super) read: ReadModel,
@@ -171,7 +171,7 @@ impl ValueKind for ModelFile {
 pub enum Decides {
     /// So long.
     After(Span),
-    /// So many minimum round-trip times.
+    /// This many minimum round-trip times.
     AfterRtts(f64),
 }
 
@@ -208,20 +208,20 @@ impl FromStr for Decides {
 
 /// The card of a policy: the metadata of its file, text by key.
 ///
-/// | key | what |
+/// | key | content |
 /// |---|---|
 /// | `cellcc` | the version of this form: `1` |
 /// | `agent` | whose observations and actions: `plain`, `bounded`, `orca`, `aurora`, `indigo` |
 /// | `interval` | between two decisions: a time, `20ms`, or minimum round-trip times, `1rtt` |
 /// | `layers` | the steps of the network: [`Step`], with commas between them |
-/// | `data` | what it was trained on |
+/// | `data` | its training data |
 /// | `seed` | of the training |
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Card {
     pub(super) agent: AgentKind,
     pub(super) decides: Decides,
     pub(super) layers: Vec<Step>,
-    /// What it was trained on, and the seed, for the reader of a Record.
+    /// Its training data, and the seed, for the reader of a Record.
     pub(super) training: String,
 }
 
@@ -231,13 +231,12 @@ const VERSION: &str = "1";
 impl Card {
     /// Reads a card. `None`: the file has none.
     ///
-    /// # Errors
-    /// What is missing or wrong.
+    /// # Errors The missing or invalid part.
     pub(super) fn read(text: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
         let Some(version) = text("cellcc") else { return Ok(None) };
         if version != VERSION {
             return Err(format!(
-                "its card has version {version:?}, and this program reads version {VERSION}; take a newer program, or write the file anew"
+                "its card has version {version:?}, and this program reads version {VERSION}; take a newer program, or write the file again"
             ));
         }
         let needed = |key: &str| {

@@ -1,8 +1,8 @@
-//! A small network in single precision: dense layers, an LSTM, and what stands between them.
+//! A small network in single precision: dense layers, an LSTM, and the layers between them.
 //!
 //! The products are our own, with a fixed order of additions, so that every machine gives the same numbers; `exp` and `tanh` are
-//! `libm`'s. Orca's 84,000 products take some 25 us, every 20 ms. What never changes, such as the statistics of a batch norm,
-//! becomes one factor and one term a number when the network is read.
+//! `libm`'s. Orca's 84,000 products take some 25 us, every 20 ms. Constant parts, such as the statistics of a batch norm,
+//! become one factor and one term per number when the network is read.
 
 /// Numbers from a file, row by row.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,8 +16,8 @@ pub(super) struct Tensor {
 pub(super) enum Step {
     /// `dense NAME`: `NAME.w` of inputs x outputs, `NAME.b`.
     Dense(String),
-    /// `lstm NAME`: `NAME.w` of (inputs + units) x 4 units, `NAME.b`; the gates are input, new value, forget, output, and the forget
-    /// gate has one added (TensorFlow's BasicLSTMCell).
+    /// `lstm NAME`: `NAME.w` of (inputs + units) x 4 units, `NAME.b`; the gates are input, new value, forget, output, and the
+    /// forget gate has one added (TensorFlow's BasicLSTMCell).
     Lstm(String),
     /// `norm NAME EPSILON`: `NAME.mean` and `NAME.var`, and where they are, `NAME.gamma` and `NAME.beta`.
     Norm(String, f32),
@@ -30,7 +30,7 @@ pub(super) enum Step {
 /// TensorFlow: BasicLSTMCell's `forget_bias`.
 const FORGET_BIAS: f32 = 1.0;
 
-/// What a step has become.
+/// A step of the network, as read.
 #[derive(Debug)]
 enum Layer {
     Dense { weights: Vec<f32>, bias: Vec<f32> },
@@ -47,10 +47,10 @@ pub(super) struct Network {
     outputs: usize,
 }
 
-/// What one flow's network remembers, and room for its numbers.
+/// The memory of one flow's network, and room for its numbers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
-    /// Of each LSTM: its cells, then its outputs.
+    /// Cells, then outputs, of each LSTM.
     cells: Vec<(Vec<f32>, Vec<f32>)>,
     values: Vec<f32>,
     next: Vec<f32>,
@@ -59,8 +59,7 @@ pub(super) struct Memory {
 impl Network {
     /// The network of `steps` over so many inputs, with the tensors that `find` gives.
     ///
-    /// # Errors
-    /// A tensor that is not there, does not fit, or holds what is no finite number.
+    /// # Errors A tensor that is missing, does not fit, or holds a number that is not finite.
     pub(super) fn new(
         steps: &[Step],
         inputs: usize,
@@ -81,7 +80,7 @@ impl Network {
         self.outputs
     }
 
-    /// What it gives for `input`; `memory` is a flow's own, empty at first.
+    /// The output for `input`; `memory` is a flow's own, empty at first.
     pub(super) fn forward<'a>(&self, memory: &'a mut Memory, input: &[f32]) -> &'a [f32] {
         let Memory { cells, values, next } = memory;
         values.clear();
@@ -157,7 +156,7 @@ fn layer(
             Err(format!("its tensor `{name}` has the shape {:?}, and {wanted} is wanted", tensor.shape))
         }
         Some(tensor) if tensor.values.iter().any(|value| !value.is_finite()) => {
-            Err(format!("its tensor `{name}` holds what is no finite number"))
+            Err(format!("its tensor `{name}` holds a number that is not finite"))
         }
         found => Ok(found.map(|tensor| tensor.values)),
     };

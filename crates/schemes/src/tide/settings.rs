@@ -1,4 +1,4 @@
-//! What can be set. `delay` is the one knob. The rest is there so that each constant can be varied by a Scenario
+//! The settings. `delay` is the one knob. The rest is there so that each constant can be varied by a Scenario
 //! (`scenarios/tide/*.toml`), and is best left alone.
 
 use super::Tide;
@@ -107,7 +107,7 @@ const RAMP: Parameter<kind::Number> = Parameter::new(
     "ramp",
     kind::Number(0.1, 1e6),
     4.0,
-    "base RTTs of an empty queue after which the window holds a base RTT more",
+    "base RTTs of an empty queue before the window grows by a base RTT",
     PAGE,
 );
 
@@ -150,7 +150,7 @@ const RIVAL_ROUNDS: Parameter<kind::Count> = Parameter::new(
     "rival-rounds",
     kind::Count(1, 10_000),
     24,
-    "rounds with a queue too long after which others are there",
+    "rounds with too long a queue that show competing flows",
     PAGE,
 );
 
@@ -174,11 +174,11 @@ const SAWTOOTH_ROUNDS: Parameter<kind::Count> = Parameter::new(
     "sawtooth-rounds",
     kind::Count(1, 10_000),
     4,
-    "rounds for which a queue that was too long is shorter than the target, after which it is no flows of this kind",
+    "rounds with the queue below the target again that rule out flows of this kind",
     PAGE,
 );
 
-/// What it shows.
+/// The values that it exposes.
 const SHOWS: [ShownValue; 5] = [
     ShownValue::switch("competing", "another flow fills the queue, as far as this one knows"),
     ShownValue::number("rate_mbit_s", "the delivery rate that the window is made of"),
@@ -190,7 +190,7 @@ const SHOWS: [ShownValue; 5] = [
 pub(in super::super) fn scheme() -> SchemeInfo {
     SchemeInfo {
         name: "tide".into(),
-        summary: "the delivery rate's window, and a queue as long as the link is unsteady".into(),
+        summary: "keeps one BDP plus a delay target that grows with the link's variability".into(),
         source: "this project: docs/algorithms/tide.md".into(),
         parameters: vec![
             PRESET.into(),
@@ -257,7 +257,7 @@ impl MapSettings for TideSettings {
     }
 }
 
-/// What the core takes: numbers in units of 2^-16, times in microseconds.
+/// The core's configuration: numbers in units of 2^-16, times in microseconds.
 fn config(arguments: &Arguments) -> Config {
     let number = |parameter: &Parameter<kind::Number>| q16(arguments.get(parameter));
     let config = Config {

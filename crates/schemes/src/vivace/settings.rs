@@ -1,8 +1,8 @@
-//! What can be set in Vivace, its profiles, and where the values come from.
+//! The settings of Vivace, its profiles, and the sources of the values.
 
 use cellcc_control::{Arguments, Parameter, ParameterInfo, kind};
 
-/// Paper, rate control; WebRTC's port has the same: by which share of the rate more and less is tried (epsilon).
+/// Paper, rate control; WebRTC's port has it: the relative step of tried rates (epsilon).
 const EPSILON: f64 = 0.05;
 /// PCC-Uspace, branch NSDI-2018: the smallest difference that is tried, in Mbit/s.
 const NSDI2018_MIN_DIFFERENCE: f64 = 0.5;
@@ -21,7 +21,7 @@ const UTILITY: Parameter<kind::Choice<Utility>> = Parameter::new(
     "utility",
     kind::Choice(&[("latency", Utility::Latency), ("loss", Utility::Loss)]),
     Utility::Latency,
-    "what costs utility: a rising RTT and loss, or loss alone",
+    "costs in the utility: a rising RTT and loss, or only loss",
     "paper: Vivace-Latency and Vivace-Loss",
 );
 
@@ -37,7 +37,7 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
     vec![UTILITY.into(), PROFILE.into()]
 }
 
-/// What costs utility besides loss.
+/// Costs in the utility besides loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Utility {
     /// A rising RTT.
@@ -64,7 +64,7 @@ impl Settings {
         Self { profile: arguments.get(&PROFILE), utility: arguments.get(&UTILITY) }
     }
 
-    /// By which share of `rate`, in Mbit/s, more and less is tried.
+    /// The step of tried rates around `rate`, in Mbit/s, as a share.
     pub(super) fn epsilon(&self, rate: f64) -> f64 {
         match self.profile {
             Profile::Paper => EPSILON,

@@ -35,7 +35,7 @@ pub(crate) struct Connector {
     advice: Option<AdviceConfig>,
 }
 
-/// What the server agreed to.
+/// The server's agreement.
 pub(crate) struct Agreed {
     pub(crate) control: Control,
     pub(crate) started: Started,
@@ -104,7 +104,7 @@ impl Connector {
                 "it refuses new connections: it has too many, or it shuts down; try again".into()
             }
             ConnectionError::TransportError(error) => {
-                format!("{error}; see --ca and --pin for what certificates are accepted")
+                format!("{error}; --ca and --pin set the accepted certificates")
             }
             other => return TransferError::of(other, "server"),
         };

@@ -96,14 +96,14 @@ impl MecReader {
         let Some(before) = self.before.replace(Before { made, arrived }) else { return Ok(None) };
         let period = match (before.made, made) {
             (Some(before), Some(made)) if made < before => {
-                return Err("its time stamp has gone back: a period begins anew".into());
+                return Err("its time stamp has gone back: a new period begins".into());
             }
             (Some(before), Some(made)) => made.saturating_sub(before),
             _ => arrived.since(before.arrived),
         };
         if period > MAX_PERIOD {
             let secs = period.as_secs_f64();
-            return Err(format!("{secs:.0} s since the measurements before: a period begins anew"));
+            return Err(format!("{secs:.0} s since the measurements before: a new period begins"));
         }
         Ok(Some(period).filter(|period| !period.is_zero()))
     }

@@ -9,34 +9,34 @@ use std::fmt;
 use std::net::IpAddr;
 use thiserror::Error;
 
-/// A server that hears of users through a broker.
+/// A server that receives reports through a broker.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownServer {
     /// The name in its certificate.
     pub name: String,
-    /// Where its flows come from: what connection tracking is asked for. Without it, the server needs consent.
+    /// The source address of its flows, for connection tracking. Without it, the server needs consent.
     pub address: Option<IpAddr>,
-    /// The users of whom the broker lets it hear; none given: all.
+    /// The users whose reports the broker passes to it; none given: all.
     pub users: Option<Vec<String>>,
 }
 
-/// Who connects to a broker besides the service and the users' devices.
+/// The clients of a broker besides the service and the users' devices.
 #[derive(Debug, Clone, Copy)]
 pub struct BrokerClients<'a> {
     /// Servers.
     pub servers: &'a [KnownServer],
-    /// Operators, who hear of all users.
+    /// Operators, who receive reports on all users.
     pub operators: &'a [String],
-    /// Brokers of sites, which pass on what their services publish.
+    /// Brokers of sites, which pass on their services' records.
     pub leaf_brokers: &'a [String],
 }
 
-/// A server may hear of somebody who is not in the table, or has a name that no certificate has.
+/// A server has rights on a user that is not in the table, or has a name that no certificate has.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnknownName {
     /// The user.
-    #[error("the server `{server}` may hear of `{user}`, and no user has this name")]
+    #[error("the server `{server}` may receive reports on `{user}`, and no user has this name")]
     User {
         /// Which server.
         server: String,
@@ -56,8 +56,8 @@ pub enum UnknownName {
 )]
 pub struct Contradiction(String);
 
-/// Who may publish and hear what: the block `authorization` of nats-server's configuration, for a broker that knows its clients
-/// by their certificates (`verify_and_map`).
+/// The rights to publish and subscribe: the block `authorization` of nats-server's configuration, for a broker that knows its
+/// clients by their certificates (`verify_and_map`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Permissions(BTreeMap<String, Rights>);
 
@@ -87,7 +87,7 @@ impl Permissions {
         self.0.insert(name.uri(), Rights { publish, subscribe });
     }
 
-    /// A client asks under its own name, hears its own answers, and these records.
+    /// A client asks under its own name, receives its own answers, and these records.
     fn add_client(&mut self, name: &PeerName, records: Vec<String>) {
         let subscribe = std::iter::once(subject::answers_to(name, "*")).chain(records).collect();
         self.add(name, &[&subject::requests_of(name)], subscribe);
@@ -107,10 +107,9 @@ impl fmt::Display for Permissions {
     }
 }
 
-/// What a broker is to permit to the service of a site and its clients.
+/// The broker's permissions for the service of a site and its clients.
 ///
-/// # Errors
-/// A name of nobody.
+/// # Errors An unknown name.
 pub fn permissions(
     service: &PeerName,
     site: &SubjectToken,
@@ -122,7 +121,7 @@ pub fn permissions(
     permissions.add(service, &[&records_here, ALL_ANSWERS], vec![ALL_REQUESTS.into()]);
     for broker in clients.leaf_brokers {
         let broker = peer(Role::Broker, broker)?;
-        // A leaf must allow what others subscribe to, and that has no site.
+        // A leaf must allow others' subscriptions, and those have no site.
         permissions.add(&broker, &[ALL_RECORDS, ALL_ANSWERS], vec![ALL_REQUESTS.into()]);
     }
     for server in clients.servers {
@@ -142,7 +141,7 @@ pub fn permissions(
         permissions.add_client(&peer(Role::Operator, operator)?, vec![ALL_RECORDS.into()]);
     }
     for index in identities.all() {
-        // A name that no certificate has is nobody's who could connect.
+        // No client could connect with a name that no certificate has.
         if let Ok(device) = peer(Role::User, &identities.user(index).name) {
             permissions.add_client(&device, Vec::new());
         }
@@ -159,7 +158,7 @@ mod tests {
     use super::*;
     use crate::identity::User;
 
-    /// Of a site's service, with one server that hears of Alice.
+    /// The permissions of a site's service, with one server for Alice.
     fn of_site(service: &str, secret: [u8; 32]) -> Permissions {
         let alice = User {
             name: "alice".into(),

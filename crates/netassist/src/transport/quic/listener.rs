@@ -30,11 +30,11 @@ const RETRY_ABOVE: usize = 16;
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Answers that wait for a client that does not read them. One that lets more wait is disconnected.
 const MAX_ANSWERS: usize = 256;
-/// First packets that nobody has looked at yet, and what their clients may send meanwhile.
+/// Bound of first packets that wait, and of their clients' further data.
 const MAX_INCOMING: usize = 256;
 const INCOMING_BUFFER_BYTES: u64 = 8192;
 
-/// Nobody sends datagrams to the service. Without any room, though, it could not send them either (noq 1.4).
+/// The service accepts no datagrams. Without any room, though, it could not send them either (noq 1.4).
 const SERVICE_DATAGRAM_RECEIVE_BYTES: usize = 1;
 
 const CLOSE_REFUSED: VarInt = VarInt::from_u32(1);
@@ -109,7 +109,7 @@ impl Listener {
     }
 }
 
-/// A UDP socket; one for all IPv6 addresses takes IPv4, too.
+/// A UDP socket; one for all IPv6 addresses also takes IPv4.
 fn socket(listen: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(listen), Type::DGRAM, None)?;
     if listen.is_ipv6() {
@@ -126,7 +126,7 @@ async fn handshake(incoming: Incoming) -> Option<(Connection, PeerName, IpAddr)>
     let address = connection.path(PathId::ZERO)?.remote_address().ok()?.ip();
     let identity = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
     let Ok(name) = name_in(identity.first()?) else {
-        connection.close(CLOSE_REFUSED, b"the certificate names nobody of NetAssist");
+        connection.close(CLOSE_REFUSED, b"the certificate names no role of NetAssist");
         return None;
     };
     Some((connection, name, address.to_canonical()))
@@ -185,7 +185,7 @@ async fn read_requests(
         let Reply::Answers(replies) = shared.reply(id, &asked) else {
             return connection.close(CLOSE_REFUSED, b"too many requests");
         };
-        // A client that does not read its answers is not asked for more requests.
+        // A client that does not read its answers may send no more requests.
         for reply in replies {
             if answers.send(reply).await.is_err() {
                 return;
@@ -202,7 +202,7 @@ pub enum BindError {
     Listen {
         /// Which.
         listen: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// The certificate.
@@ -210,8 +210,8 @@ pub enum BindError {
     Certificate(#[from] CertificateError),
 }
 
-// How clients hear at once that the service has crashed and was started again: it answers packets of connections that it does not
-// know with stateless resets (RFC 9000, section 10.3). A client believes the token that it was given before the crash, so that
+// The way in which clients learn at once that the service has crashed and restarted: it answers packets of unknown connections
+// with stateless resets (RFC 9000, section 10.3). A client believes the token that it was given before the crash, so that
 // tokens, and the connection identifiers that they belong to, are made from the service's private key.
 
 /// An endpoint that is known again after a restart with the same credentials.
