@@ -1,4 +1,4 @@
-"""`check` and `reproduce`: verdicts on a controller, and on what papers claim."""
+"""`check` and `reproduce`: verdicts on a controller, and on papers' claims."""
 
 import json
 import os
@@ -19,12 +19,12 @@ def check(
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Runs the cases of conformance on a scheme, one in Python too; on one of noq's own, `noq:NAME`; or on the kernel's, `kernel:NAME`.
+    """Runs the cases of conformance on a scheme, also one in Python; on one of noq's own, `noq:NAME`; or on the kernel's, `kernel:NAME`.
 
-    `driver` names what runs them, by default the simulator. Gives a row for each condition, as `cellcc check --format json` prints
+    `driver` names the drivers, by default the simulator. Gives one row per assertion, as `cellcc check --format json` prints
     it: `case`, `condition`, `ruling` ("pass", "fail", "skip", "error"), `value`, `bound`, `source`, `why`, `record`.
 
-    Raises `InputError` for a subject, suite, case or driver that is not there.
+    Raises `InputError` for an unknown subject, suite, case or driver.
     """
     with progress_bar(progress) as shown:
         found = _cellcc.check(
@@ -44,15 +44,15 @@ def reproduce(
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Judges what the papers claim by runs of your own, as `cellcc reproduce` does: all of it, or claims by their ids (`"REM-04"`,
+    """Re-runs the papers' claims, as `cellcc reproduce` does: all of them, or claims by their ids (`"REM-04"`,
     `"RBBR-1*"`), a paper or a place in one (`"table-2"`).
 
-    `repository` is a clone, whose claims and scenarios are read. CELLCC_TRACES names the folder of the recordings; a claim without its
-    recordings is "untested", and `why` says what is missing. Gives a row a claim, as in `scorecard.json`: `id`, `says`, `reports`,
+    `repository` is a clone, whose claims and scenarios are read. CELLCC_TRACES names the folder of the traces; a claim without its
+    traces is "untested", and `why` names the missing file. Gives one row per claim, as in `scorecard.json`: `id`, `says`, `reports`,
     `values`, `interval`, `verdict` ("hit", "partly", "miss", "untested"), `before`. With `out`, the folder has the runs, `scorecard.json`
     and `claims.html`.
 
-    Raises `InputError` for what is not there, and `RunError` where runs failed; `result` of it has the rows.
+    Raises `InputError` for unknown claims, and `RunError` if runs failed; its `result` has the rows.
     """
     with progress_bar(progress) as shown:
         card, failures = _cellcc.reproduce(

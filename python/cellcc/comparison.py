@@ -1,4 +1,4 @@
-"""`compare`, `read` and `explain`: what the commands of these names do, for Python."""
+"""`compare`, `read` and `explain`: the commands of these names, for Python."""
 
 import datetime
 import json
@@ -14,13 +14,13 @@ from .result import Result
 Time = str | datetime.timedelta
 """A time with its unit, such as "20ms", or a `timedelta`."""
 Link = str | os.PathLike[str] | Trace
-"""What `--traces` takes: a file, a folder, a pattern, a synthetic link, a rate; or a `Trace`."""
+"""A value of `--traces`: a file, a folder, a pattern, a synthetic link, a rate; or a `Trace`."""
 Progress = Callable[[float, int, int], None]
 """Is called with how many runs are done, parts of runs included, how many there are, and how many failed."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended the runs early. `result` holds those that were finished; with `out`, the folder has them, too."""
+    """Ctrl-C ended the runs early. `result` holds the finished ones; with `out`, the folder also has them."""
 
     result: Result
 
@@ -89,19 +89,19 @@ def compare(
 ) -> Result:
     """Runs schemes over links: in the simulator, or by the drivers that `driver` names (`"sim,quic-virtual,quic,kernel"`).
 
-    Without any argument, the quick start; with `scenario`, what that file says. Every other argument has the last word,
+    Without any argument, the quick start; with `scenario`, that file. Every other argument overrides it,
     and means what the flag or the key of the same name does in `cellcc compare` and in a Scenario file: `path`, `endpoint`,
     `netassist`, `cell` and `vary` are that file's tables. Values with units are texts (`"20ms"`, `"3200pkt"`, `"1%"`), times
     also `timedelta`.
 
     The results stay in memory; with `out` they are also in that folder, as the command line would leave them, and
-    `existing` says what is to become of results there. `progress` shows a bar (by default in notebooks and terminals), or
+    `existing` decides about results there. `progress` shows a bar (by default in notebooks and terminals), or
     is called itself.
 
     `quic` and `kernel` run in real time through the emulator: as root, or in a process that has a single thread, which then is in a user
-    namespace. With `harm`, the scheme that is a victim, the report has what each scheme does to it.
+    namespace. With `harm`, a victim scheme, the report has the harm of each scheme to it.
 
-    Raises `InputError` for what cannot be had, `RunError` where runs failed, and `Interrupted` after Ctrl-C; `result` of
+    Raises `InputError` for invalid arguments, `RunError` if runs failed, and `Interrupted` after Ctrl-C; `result` of
     the last two holds the finished runs.
     """
     given = options(schemes, traces, **conditions)
@@ -135,9 +135,9 @@ def explain(
     access: str | None = None,
     against: str | None = None,
 ) -> list[dict[str, Any]]:
-    """How much of the queueing delay no sender could avoid, as `cellcc explain --format json` prints it.
+    """The lower bound of the queueing delay, as `cellcc explain --format json` prints it.
 
-    Of results, or of their folder: a row a scheme, see `Result.explain`. Of links: a row a link, the least delay at several uses.
+    For results, or their folder: one row per scheme, see `Result.explain`. For links: one row per link, the bound at several utilisations.
     """
     if isinstance(what, Result):
         return what.explain(against=against)

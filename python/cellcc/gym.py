@@ -25,7 +25,7 @@ INDIGO_ACTIONS = 5
 
 @dataclasses.dataclass(frozen=True)
 class Links:
-    """What an episode is drawn from: each time one trace, and a number within each range.
+    """The distribution of episodes: each time one trace, and a number within each range.
 
     With `offset` an episode begins anywhere in its trace. `background` is cross traffic, such as `"cubic"`, which is there in
     that `share_with_background` of the episodes.
@@ -62,7 +62,7 @@ class Links:
 
 
 class _Episodes:
-    """What the environments share: the episodes of the simulator, and how they are drawn. One row a learner."""
+    """The common part of the environments: the episodes of the simulator, and their distribution. One row per learner."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class LinkEnv(gymnasium.Env[NDArray[np.float32], Any]):
 
 
 class LinkVectorEnv(VectorEnv[NDArray[np.float32], Any, NDArray[Any]]):
-    """Many senders, each on a link of its own, stepped together. An episode that is over begins anew with the next step.
+    """Many senders, each on a link of its own, stepped together. An episode that is over restarts with the next step.
 
     The arrays that `step` gives are used again by the next one, unless `copy`.
     """

@@ -12,7 +12,7 @@ from . import _cellcc
 
 
 class Trace:
-    """What a link can carry over time; `compare` takes it among its traces.
+    """A link's capacity over time; `compare` takes it among its traces.
 
     `str(trace)` is its text, as a Scenario names it: a file, a synthetic link (`"3g"`), a rate (`"100Mbit/s"`), steps, or a
     join of those.
@@ -35,11 +35,11 @@ class Trace:
 
     @property
     def sha256(self) -> str:
-        """The hash of what it carries, as Records have it."""
+        """The hash of its capacity, as in Records."""
         return self._link.sha256
 
     def stats(self) -> dict[str, Any]:
-        """What `cellcc trace info` says of it, with units in the keys."""
+        """The numbers of `cellcc trace info`, with units in the keys."""
         stats: dict[str, Any] = json.loads(self._link.stats_json())
         return stats
 

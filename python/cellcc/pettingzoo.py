@@ -17,7 +17,8 @@ from .gym import AgentName, Links, _Episodes
 
 
 class SharedLinkEnv(ParallelEnv):  # type: ignore[misc]
-    """`agents` senders on one link, each with what `LinkEnv` gives one. All decide at once, after the longest of their intervals."""
+    """`agents` senders on one link, each with the observation and reward of `LinkEnv`. All decide at once, after the
+    longest of their intervals."""
 
     metadata = {"name": "cellcc_shared_link_v0", "render_modes": ["ansi"], "render_fps": 50}
 

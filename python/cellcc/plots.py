@@ -39,7 +39,7 @@ def scatter(result: "Result", ax: Axes | None) -> Axes:
 
 
 def timeseries(result: "Result", quantity: str, trace: str | None, ax: Axes | None) -> Axes:
-    """A quantity over time, and behind a throughput what the link could carry."""
+    """A quantity over time, and behind a throughput the link's capacity."""
     if ax is None:
         _, ax = plt.subplots()
     names = dict(zip(result.table["link"], result.table["trace"], strict=True))

@@ -11,7 +11,7 @@ Shown = Callable[[float, int, int], None]
 
 @contextmanager
 def progress_bar(wanted: "bool | Shown | None") -> Iterator[Shown | None]:
-    """What the runs report to: nothing, `wanted` itself, or a bar that closes at the end."""
+    """The receiver of the runs' progress: nothing, `wanted` itself, or a bar that closes at the end."""
     if callable(wanted):
         yield wanted
         return

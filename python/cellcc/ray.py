@@ -24,7 +24,7 @@ from .shares import Ledger, Work
 from .store import working_folder
 
 SHARE_SECONDS = 1.5
-"""What a share takes by default: Ray itself takes some hundredths of a second for a task, and a share that a dying worker
+"""The default time of a shard: Ray itself takes some hundredths of a second for a task, and a shard that a dying worker
 takes with it is run again."""
 
 
@@ -41,14 +41,14 @@ def compare(
     **conditions: Unpack[Conditions],
 ) -> Result:
     """`cellcc.compare` on the Ray cluster that this process is connected to, or that `RAY_ADDRESS` names, or else on this
-    machine. The same call again, after whatever ended the first one, runs what is missing.
+    machine. Repeat the call, after whatever ended the first one, to run the missing shards.
 
-    `out` takes what `cellcc.compare` leaves there, and `runs.parquet`: `table` of the result. It is a folder, or an address that
+    `out` receives the files of `cellcc.compare`, and `runs.parquet`: `table` of the result. It is a folder, or an address that
     fsspec opens, such as `s3://bucket/results`. Files of traces must be on all nodes under the same names, with the same
-    content. `share_seconds` is about how long a task takes, and `retries` how often one is begun again because its worker
-    died. `progress` is called with how many runs are done, how many there are, and 0.
+    content. `share_seconds` is about how long a task takes, and `retries` how often one is restarted because its
+    worker died. `progress` is called with how many runs are done, how many there are, and 0.
 
-    Raises what `cellcc.compare` raises, and `RunError` where workers died too often.
+    Raises the exceptions of `cellcc.compare`, and `RunError` if workers died too often.
     """
     scenario = None if scenario is None else os.fspath(scenario)
     plan = _cellcc.Plan(options(schemes=schemes, traces=traces, **conditions), scenario=scenario)

@@ -1,4 +1,4 @@
-"""What came out: runs, their tables, and pictures of them."""
+"""Results: runs, their tables, and plots of them."""
 
 import html
 import json
@@ -56,7 +56,7 @@ class Run:
         return metrics
 
     def series(self) -> "Frame":
-        """Its quantities over time, a row a bin."""
+        """Its quantities over time, one row per bin."""
         return Frame(self._runs.series(self._index))
 
     def __repr__(self) -> str:
@@ -107,7 +107,7 @@ class Frame:
 class Result(Sequence[Run]):
     """The finished runs of a comparison, in the order of its plan: by trace, then scheme, then seed.
 
-    For each trace the first run is `limit`: what a sender that knew the future would get.
+    For each trace the first run is `limit`: an omniscient sender's result.
     """
 
     def __init__(self, runs: Runs) -> None:
@@ -234,5 +234,5 @@ def _listed(texts: str | Sequence[str]) -> list[str]:
 
 
 def series(run: Run) -> Frame:
-    """The quantities of a run over time, a row a bin."""
+    """The quantities of a run over time, one row per bin."""
     return run.series()

@@ -10,7 +10,7 @@ from ._cellcc import Ack, Loss
 
 
 class Context(NamedTuple):
-    """What a scheme is built with."""
+    """The inputs for building a scheme."""
 
     packet_bytes: int
     """The size of a full packet on the link, headers included."""
@@ -21,7 +21,7 @@ class Context(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What the sender may do."""
+    """The limits of the sender."""
 
     window_bytes: float
     """The congestion window: bytes that may be in flight, headers included."""
@@ -51,10 +51,10 @@ class Scheme:
         return None
 
     def on_timer(self, now_s: float) -> None:
-        """The time asked for has come."""
+        """The time of `next_timer` has come."""
 
     def limits(self) -> Limits:
-        """What the sender may do from now on; asked after every event."""
+        """The sender's limits from now on; read after every event."""
         raise NotImplementedError("a scheme says its limits()")
 
 
@@ -77,7 +77,7 @@ def register(name: str, scheme: type[Scheme]) -> None:
 
 
 def schemes() -> list[dict[str, Any]]:
-    """Every scheme: its name, what it does, its source, its parameters and presets."""
+    """Every scheme: its name, its summary, its source, its parameters and presets."""
     known: list[dict[str, Any]] = json.loads(_cellcc.schemes())
     return known
 

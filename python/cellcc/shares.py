@@ -16,7 +16,7 @@ from . import _cellcc
 from .names import inside
 
 Files = Mapping[str, bytes]
-"""The folder of a finished share: paths in it, and what is there."""
+"""The folder of a finished shard: paths in it, and their content."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Work:
     series: str
     """How much of time series and curves to keep."""
     command: tuple[str, ...]
-    """The command that asked for it, for `run-info.json`."""
+    """The command that requested it, for `run-info.json`."""
 
     def pace(self) -> float:
         """How many times as long as expected this processor takes for a run."""
@@ -55,7 +55,7 @@ class Ledger:
     """The finished shares of a plan, in `FOLDER/shares`. A share is there whole, under its number, or not at all, and so
     a worker that was killed while writing has lost nothing else.
 
-    `name` is what messages call the folder; `kept` is called with each file or folder that is whole in it. One process at a
+    `name` is the folder's name in messages; `kept` is called with each file or folder that is whole in it. One process at a
     time; use it in `with`.
     """
 

@@ -27,7 +27,7 @@ class Store:
         self._folder = folder
 
     def fetch(self) -> None:
-        """Copies to the folder what is at the address."""
+        """Copies the content of the address to the folder."""
         for path in self._files.find(self._root):
             local = inside(self._folder, path.removeprefix(self._root).removeprefix("/"))
             if local.suffix != ".part":
@@ -64,7 +64,7 @@ class Store:
 
 def _unpack(archive: Path, folder: Path) -> None:
     """Unpacks the files of a share that `keep` has packed. By hand: filters came to `tarfile` with Python 3.11.4."""
-    # Not compressed, and without the holes of sparse files: what is unpacked is not larger than the archive.
+    # Not compressed, and without the holes of sparse files: the unpacked files are not larger than the archive.
     try:
         with tarfile.open(archive, "r:") as members:
             for member in members:
@@ -83,7 +83,7 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 @contextmanager
 def working_folder(out: str) -> Iterator[tuple[Path, Store | None]]:
-    """The folder to work in: `out` itself, or one that begins with what is at that address, and its store."""
+    """The folder to work in: `out` itself, or one that begins with the content of that address, and its store."""
     if "://" not in out:
         yield Path(out), None
         return
