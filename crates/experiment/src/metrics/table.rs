@@ -147,15 +147,15 @@ metrics! {
         freezes: Option<u64> = number("freezes", "Freezes", "").left_out(NO_MEDIA);
         /// Time in freezes / time
         freeze_ratio: Option<f64> = share("frozen", "Frozen", "%").left_out(NO_MEDIA);
-        /// Mean rate that frames aimed at, headers included; of a film in a browser, that of the segments that were shown
+        /// Mean rate that frames aimed at, headers included; of a video in a browser, that of the segments that were shown
         media_rate_mbit_s: Option<f64> = number("media-rate", "Media", "Mbit/s").more().left_out(NO_MEDIA);
         /// Changes of the media rate by more than a tenth
         rate_switches: Option<u64> = number("switches", "Switches", "").left_out(NO_MEDIA);
         /// Frames given up in the sender's queue, whole or in part, the warm-up's too
         frames_discarded: Option<u64> = number("discarded", "Discarded", "frames").left_out(NO_VIDEO);
-        /// Time from the begin of a film's player to the first picture
+        /// Time from the start of a video's player to the first frame
         startup_s: Option<f64> = number("startup", "Startup", "s").left_out(NO_FILM);
-        /// Linear [QoE](how-to/video.md) of a film, by segment: QoE_lin of Mao, Netravali and Alizadeh (Pensieve, SIGCOMM
+        /// Linear [QoE](how-to/video.md) of a video, by segment: QoE_lin of Mao, Netravali and Alizadeh (Pensieve, SIGCOMM
         /// 2017), section 5.1
         qoe_lin: Option<f64> = number("qoe", "QoE", "Mbit/s").within(ANY).more().left_out(NO_FILM);
     }
@@ -177,8 +177,8 @@ const NO_SAMPLE: &str = "without a sample";
 const NO_DUALPI2: &str = "behind any queue but `dualpi2`";
 const NO_VIDEO: &str = "without a `video` source";
 const NO_FRAME: &str = "without a `video` source or frames in a browser";
-const NO_MEDIA: &str = "without a `video` source or a film in a browser";
-const NO_FILM: &str = "without a film in a browser";
+const NO_MEDIA: &str = "without a `video` source or a video in a browser";
+const NO_FILM: &str = "without a video in a browser";
 
 /// Times, rates and amounts.
 const AT_LEAST_ZERO: (f64, f64) = (0.0, f64::INFINITY);
