@@ -109,7 +109,7 @@ pub(crate) fn run(address_of_service: &str, keys: &Path, index: u64, users: u64)
     stdin().read_to_end(&mut Vec::new())?;
     let bytes = resident_bytes("self")?.saturating_sub(before);
     let late = late.lock().unwrap_or_else(PoisonError::into_inner);
-    let summary = late.summary().context("nothing was heard")?;
+    let summary = late.summary().context("no record arrived")?;
     println!("{} {} {} {} {bytes}", late.count(), summary.p50_ms, summary.p99_ms, summary.max_ms);
     Ok(())
 }

@@ -173,7 +173,7 @@ impl Server {
         let mut lines = BufReader::new(process.stdout.take().ok_or("no output")?).lines();
         let mut word_after = |before: &str| -> Outcome<String> {
             let line = lines.next().ok_or("the server has ended")??;
-            Ok(line.strip_prefix(before).ok_or("not what a server prints")?.to_owned())
+            Ok(line.strip_prefix(before).ok_or("not a server's output")?.to_owned())
         };
         let address = word_after("listening on ")?.parse()?;
         let pin = word_after("certificate ")?;

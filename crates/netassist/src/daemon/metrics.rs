@@ -140,7 +140,7 @@ fn of_connections(transport: &ServerCounts) -> [Row; 7] {
         ("handshakes_failed", "Handshakes without a right certificate", transport.handshakes_failed),
         ("handshakes_refused", "Handshakes above the limit", transport.handshakes_refused),
         ("malformed", "Messages that were none, or too long", transport.malformed),
-        ("slow_clients", "Clients that did not read what they were sent", transport.slow),
+        ("slow_clients", "Clients that did not read their messages", transport.slow),
         ("records", "Records handed to connections", transport.records),
         ("records_dropped", "Records that made room for newer ones", transport.records_dropped),
     ]

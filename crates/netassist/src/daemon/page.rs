@@ -208,7 +208,7 @@ mod tests {
         for more in [
             String::new(),
             "Authorization: Bearer x\r\n".into(),
-            // Of a role without the right, for another service, of another authority.
+            // A role without the right, for another service, of another authority.
             bearer(&server, "edge"),
             bearer(&edge.credentials(Role::Operator, "desk"), "edge-2"),
             bearer(&credentials(&elsewhere, Role::Operator, "desk"), "edge"),

@@ -208,7 +208,7 @@ impl Ends for QuicEnds {
         self.receiver.on_time(now);
         self.receive(network)?;
         self.receiver.read_timer();
-        // Asked for packets between its timers, noq's own pacer lets them leave earlier.
+        // Polled between its timers, noq's own pacer releases packets earlier.
         let is_due = self.sender.is_due(now) || self.streams.has_new_data(now);
         if self.control.ours().is_none() && !is_due {
             return Ok(());

@@ -60,9 +60,9 @@ impl Outcome {
         let is_late = |periods: &&Option<f64>| periods.is_none_or(|periods| periods > MAX_RECOVERY_PERIODS);
         let late = self.recoveries.iter().filter_map(|(server, recoveries)| {
             let late = recoveries.iter().filter(is_late).count();
-            let none = recoveries.is_empty().then(|| "nobody has moved: give more time".to_owned());
+            let none = recoveries.is_empty().then(|| "no user has moved: give more time".to_owned());
             let text = format!(
-                "the {server} server heard of the new site after three periods, or not at all: {late} times"
+                "the {server} server had no report from the new site within three periods: {late} times"
             );
             none.or((late > 0).then_some(text))
         });
