@@ -142,6 +142,9 @@ fn described(schemes: &[&SchemeInfo]) -> String {
     let mut text = String::new();
     for info in schemes {
         let _ = writeln!(text, "{}\n  {}\n  Source: {}", info.name, info.summary, info.source);
+        if let Some(rule) = rule(info) {
+            let _ = writeln!(text, "  {rule}");
+        }
         for parameter in &info.parameters {
             let _ = writeln!(
                 text,
@@ -160,6 +163,21 @@ fn described(schemes: &[&SchemeInfo]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// What the names of the presets mean, of a scheme whose paper is one of them.
+fn rule(info: &SchemeInfo) -> Option<String> {
+    let (paper, default) = (info.papers_preset()?, info.default_preset()?);
+    let key = &paper.parameter;
+    let authors = if info.presets.iter().any(|preset| preset.name == "authors") {
+        format!("{key}=authors the authors' program, ")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{key}=paper is the paper's text, {authors}and the default, {}, the one to run.",
+        argument(default)
+    ))
 }
 
 /// Below a parameter: the value that each preset gives it, and the presets that it chooses.

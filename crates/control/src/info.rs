@@ -75,6 +75,20 @@ impl Needs {
 }
 
 impl SchemeInfo {
+    /// The preset of a bare name: the one that a user should run.
+    pub fn default_preset(&self) -> Option<&Preset> {
+        let is_default = |preset: &&Preset| {
+            let chooser = self.parameters.iter().find(|known| known.name == preset.parameter);
+            chooser.is_some_and(|chooser| chooser.default == preset.name)
+        };
+        self.presets.iter().find(is_default)
+    }
+
+    /// The preset that is the text of the scheme's paper, where it has one of that name.
+    pub fn papers_preset(&self) -> Option<&Preset> {
+        self.presets.iter().find(|preset| preset.name == "paper")
+    }
+
     /// The name of a controller with a transport's own interface, for the registry of the driver that runs it: of this entry
     /// nothing can be built.
     pub fn of_transport(name: &str, summary: &str, source: &str) -> Self {

@@ -293,6 +293,13 @@ impl Scheme {
         &self.info
     }
 
+    /// The preset in force where the text names none.
+    pub fn default_preset(&self) -> Option<&Preset> {
+        let preset = self.info.default_preset()?;
+        let is_named = self.given().any(|(key, _)| key == preset.parameter);
+        (!is_named).then_some(preset)
+    }
+
     /// A fresh controller.
     pub fn build(&self, context: &Context) -> Box<dyn Controller> {
         let controller = (self.info.build)(&self.arguments, context);

@@ -18,11 +18,12 @@ use cellcc_units::{QueueLimit, Ratio, Span};
 use std::process::ExitCode;
 
 /// Profiles that behave as schemes of their own. They stand after the schemes of the registry.
-const PROFILES: [&str; 4] = [
+const PROFILES: [&str; 5] = [
     "reminis(profile=following)",
     "reminis(profile=literal)",
     "reminis(profile=code2022)",
-    "rbbr(profile=paced)",
+    "rbbr(profile=tperf)",
+    "verus(preset=authors)",
 ];
 
 fn schemes() -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The one list of schemes for tests of all of them: a new scheme is in each.
 
 /// Settings that behave as schemes of their own.
-const VARIANTS: [&str; 16] = [
+const VARIANTS: [&str; 17] = [
     "bbr(sampler=max,pacing=off)",
     "bbr2(profile=alpha)",
     "bbr3(profile=google)",
@@ -9,12 +9,13 @@ const VARIANTS: [&str; 16] = [
     "copa(mode=default)",
     "copa(profile=mvfst)",
     "natcp(source=oracle)",
-    "rbbr(profile=paced)",
+    "rbbr(profile=paper)",
+    "rbbr(profile=tperf)",
     "reminis(profile=code2022)",
     "reminis(profile=following)",
     "reminis(profile=literal)",
-    "verus(preset=robust)",
-    "verus(preset=sigcomm15)",
+    "verus(preset=authors)",
+    "verus(preset=paper)",
     "vivace(profile=nsdi2018)",
     "vivace(utility=loss)",
     "westwood(profile=linux)",

@@ -47,14 +47,20 @@ fn presets_are_listed_with_their_values() {
     let lines = |start: &str| text.lines().filter(|line| line.trim_start().starts_with(start)).count();
     assert_eq!(lines("- preset="), 5, "{text}");
     assert!(
-        text.contains("\n  r=6\n") && text.contains("2 with preset=paper, 4 with preset=robust"),
+        text.contains("\n  r=4\n") && text.contains("2 with preset=paper, 6 with preset=authors"),
         "{text}"
     );
-    assert!(text.contains("; sets r=4, fit=monotone, "), "{text}");
+    assert!(text.contains("; sets nothing. ") && text.contains("; sets fit=penalised, "), "{text}");
+    assert!(
+        text.contains(
+            "  preset=paper is the paper's text, preset=authors the authors' program, and the default, preset=robust, the one to run.\n"
+        ),
+        "{text}"
+    );
     let json: serde_json::Value =
         serde_json::from_str(&printed(&["schemes", "verus", "--format", "json"])).unwrap();
-    let robust = &json[0]["presets"][2];
-    assert_eq!((&robust["preset"], &robust["sets"]["r"]), (&"preset=robust".into(), &"4".into()));
+    let authors = &json[0]["presets"][2];
+    assert_eq!((&authors["preset"], &authors["sets"]["r"]), (&"preset=authors".into(), &"6".into()));
     let csv = printed(&["schemes", "rbbr", "--format", "csv"]);
     assert!(csv.contains("rbbr,profile=paced,") && csv.contains("sets soft-limit=on"), "{csv}");
 }

@@ -71,7 +71,7 @@ const AGGREGATION: Parameter<kind::Switch> = Parameter::new(
     "Linux tcp_bbr.c; not in the draft",
 );
 
-const SAMPLER: Parameter<kind::Choice<Sampler>> = Parameter::new(
+pub(super) const SAMPLER: Parameter<kind::Choice<Sampler>> = Parameter::new(
     "sampler",
     kind::Choice(&[("min", Sampler::Min), ("max", Sampler::Max)]),
     Sampler::Min,

@@ -31,11 +31,12 @@
 //! | `settings`, `scheme` | the parameters |
 //!
 //! Differences from the paper. The Kalman equations are put right; as printed their covariance grows without bound
-//! (`filter=kalman-literal`). The sender is limited by its window and does not pace (`profile=tperf`): the paper does not
-//! say so, but its program's server did not pace unless asked to, and only so its delays come out; paced, the loop measures
-//! its own rate and settles below the path's (`profile=paced`, which gates samples for it). What the paper leaves open is
-//! ours and named where it is used: the sampling interval, the filter's first covariances, staleness, the bound on what a
-//! receiver may claim, "before" in "before the window is cut". Drain stays suspended as Algorithm 2 has it.
+//! (`filter=kalman-literal`). Samples of a short queue may only raise the estimate (`profile=paced`, the default): the loop
+//! otherwise measures its own rate and settles below the path's (`profile=paper`, the text). The sender of `profile=tperf`
+//! is limited by its window and does not pace: the paper does not say so, but its program's server did not pace unless asked
+//! to, and only so its delays come out. What the paper leaves open is ours and named where it is used: the sampling interval,
+//! the filter's first covariances, staleness, the bound on what a receiver may claim, "before" in "before the window is cut",
+//! the sampler of the sender's own filter. Drain stays suspended as Algorithm 2 has it.
 
 mod filter;
 mod receiver;
@@ -47,8 +48,8 @@ mod wire;
 use super::bbr::{Bbr, Config, Phase};
 use crate::bbr::{BandwidthSource, MaxFilter};
 use cellcc_control::{
-    Ack, Context, Controller, Event, Feedback, Limits, Loss, Needs, Observer, RateSample, Sampler,
-    SchemeInfo, Sent, ShownValue, Signal, Tag, Verdict,
+    Ack, Context, Controller, Event, Feedback, Limits, Loss, Needs, Observer, RateSample, SchemeInfo, Sent,
+    ShownValue, Signal, Tag, Verdict,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use receiver::RbbrReceiver;
@@ -94,6 +95,9 @@ pub(super) fn scheme() -> SchemeInfo {
 /// docs/algorithms/rbbr.md; half of the paper's 10-ms trace interval).
 const BACKLOGGED: Span = Span::from_millis(5);
 
+/// Users of the name must know until 1.0 that it stands for another sender.
+const RENAMED: &str = "profile=paper paces, as the text of the paper has it; the unpaced sender that had this name is profile=tperf";
+
 /// RBBR's sender.
 #[derive(Debug, Clone)]
 struct Rbbr {
@@ -105,6 +109,7 @@ struct Rbbr {
     app_limited: bool,
     /// The last RTT was close to the minimum.
     is_queue_short: bool,
+    is_paper: bool,
 }
 
 impl Rbbr {
@@ -118,6 +123,7 @@ impl Rbbr {
             inflight: Bytes::ZERO,
             app_limited: false,
             is_queue_short: false,
+            is_paper: settings.is_paper,
         }
     }
 
@@ -192,6 +198,9 @@ impl Controller for Rbbr {
         self.bbr.observe(observer);
         let receivers = self.bbr.bandwidth().is_the_receivers();
         observer.switch("uses_feedback", receivers);
+        if self.is_paper {
+            observer.note(RENAMED);
+        }
     }
 }
 
@@ -245,7 +254,7 @@ struct ReceiverBandwidth {
 impl ReceiverBandwidth {
     fn new(settings: &SenderSettings) -> Self {
         Self {
-            own: MaxFilter::new(Sampler::Min),
+            own: MaxFilter::new(settings.sampler),
             bound: settings.bound,
             holds_bursts: settings.holds_bursts,
             latest: None,

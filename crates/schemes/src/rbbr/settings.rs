@@ -1,7 +1,8 @@
 //! What can be set in RBBR, its profiles, and where the values come from.
 
 use super::filter::Filter;
-use cellcc_control::{Arguments, Parameter, ParameterInfo, Preset, kind};
+use crate::bbr::SAMPLER;
+use cellcc_control::{Arguments, Parameter, ParameterInfo, Preset, Sampler, kind};
 use cellcc_units::Span;
 
 /// The longest sampling interval and feedback period: slower than any change worth following.
@@ -9,10 +10,10 @@ const LONGEST: Span = Span::from_secs(1);
 
 const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
-    kind::Choice(&[("paper", Profile::Tperf), ("tperf", Profile::Tperf), ("paced", Profile::Paced)]),
-    Profile::Tperf,
-    "what limits the sender",
-    "docs/fidelity/rbbr.md; the authors do not say",
+    kind::Choice(&[("paced", Profile::Paced), ("paper", Profile::Paper), ("tperf", Profile::Tperf)]),
+    Profile::Paced,
+    "what limits the sender, and which samples count in full",
+    "docs/algorithms/rbbr.md",
 );
 
 const FILTER: Parameter<kind::Choice<Filter>> = Parameter::new(
@@ -107,6 +108,7 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
         CWND_GAIN.into(),
         SOFT_LIMIT.into(),
         BOUND.into(),
+        SAMPLER.into(),
         BIAS.into(),
         AGGREGATION.into(),
     ]
@@ -114,35 +116,40 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
 
 pub(super) fn presets() -> Vec<Preset> {
     vec![
-        unpaced("paper"),
-        unpaced("tperf"),
         Preset {
             parameter: PROFILE.name,
             name: "paced".into(),
-            summary: "paces, and takes samples of a short queue for lower bounds".into(),
-            source: "docs/fidelity/rbbr.md".into(),
+            summary: "the paper's pacing, and samples of a short queue are lower bounds: without them the loop settles below \
+                      the path's rate, and can fall to a fifth of it"
+                .into(),
+            source: "docs/algorithms/rbbr.md; not in the paper".into(),
             sets: "soft-limit=on".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "paper".into(),
+            summary: "the estimate governs pacing rate and window, and every sample counts".into(),
+            source: "paper, sections II.B and VII".into(),
+            sets: "soft-limit=off".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "tperf".into(),
+            summary: "limited by the window alone, as the server of the authors' tool was without a flag; the paper's delays \
+                      come out"
+                .into(),
+            source: "docs/fidelity/rbbr.md; the authors do not say".into(),
+            sets: "soft-limit=off".into(),
         },
     ]
 }
 
-/// The sender of the paper's tables, under one of its names.
-fn unpaced(name: &'static str) -> Preset {
-    Preset {
-        parameter: PROFILE.name,
-        name: name.into(),
-        summary: "limited by the window alone, as the server of the authors' program was without a flag"
-            .into(),
-        source: "docs/fidelity/rbbr.md; the authors do not say".into(),
-        sets: "soft-limit=off".into(),
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Profile {
+    Paced,
+    Paper,
     /// Unpaced, as mvfst's `tperf` is unless a flag asks it to pace.
     Tperf,
-    Paced,
 }
 
 /// Who compensates for aggregated ACKs.
@@ -179,7 +186,11 @@ pub(super) struct SenderSettings {
     pub(super) gates_samples: bool,
     pub(super) cwnd_gain: f64,
     pub(super) bound: f64,
+    /// Of the sender's own filter.
+    pub(super) sampler: Sampler,
     pub(super) holds_bursts: bool,
+    /// `profile=paper`, which had another meaning.
+    pub(super) is_paper: bool,
 }
 
 impl ReceiverSettings {
@@ -203,11 +214,13 @@ impl ReceiverSettings {
 impl SenderSettings {
     pub(super) fn read(arguments: &Arguments) -> Self {
         Self {
-            paces: arguments.get(&PROFILE) == Profile::Paced,
+            paces: arguments.get(&PROFILE) != Profile::Tperf,
             gates_samples: arguments.get(&SOFT_LIMIT) == Some(true),
             cwnd_gain: arguments.get(&CWND_GAIN),
             bound: arguments.get(&BOUND),
+            sampler: arguments.get(&SAMPLER),
             holds_bursts: measures_bursts(arguments),
+            is_paper: arguments.get(&PROFILE) == Profile::Paper,
         }
     }
 }

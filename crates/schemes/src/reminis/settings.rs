@@ -36,6 +36,7 @@ const PROFILE: Parameter<kind::Choice<Option<Profile>>> = Parameter::new(
         ("literal", Some(Profile::Literal)),
         ("code2022", None),
         ("following", Some(Profile::Following)),
+        ("authors", None),
     ]),
     Some(Profile::Paper),
     "which version of the algorithm",
@@ -132,13 +133,7 @@ pub(super) fn presets() -> Vec<Preset> {
             source: "paper, Algorithms 1 and 2".into(),
             sets: "aimd=reno".into(),
         },
-        Preset {
-            parameter: PROFILE.name,
-            name: "code2022".into(),
-            summary: "the authors' program of August 2022".into(),
-            source: "an ns-3 port of the program and a patch to it, both by the authors' group".into(),
-            sets: "aimd=cubic".into(),
-        },
+        authors("code2022"),
         Preset {
             parameter: PROFILE.name,
             name: "following".into(),
@@ -146,7 +141,18 @@ pub(super) fn presets() -> Vec<Preset> {
             source: "docs/fidelity/reminis.md".into(),
             sets: "aimd=reno".into(),
         },
+        authors("authors"),
     ]
+}
+
+fn authors(name: &'static str) -> Preset {
+    Preset {
+        parameter: PROFILE.name,
+        name: name.into(),
+        summary: "the authors' program of August 2022".into(),
+        source: "an ns-3 port of the program and a patch to it, both by the authors' group".into(),
+        sets: "aimd=cubic".into(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -175,14 +175,14 @@ const SHORT: [(&str, &str, &str); 31] = [
     ),
     ("c2tcp", "RTT * 3", "its setpoint counts in minimum RTTs, and the minimum never rises"),
     ("vegas", "RTT * 3", "its minimum RTT never rises (La, Walrand and Anantharam 1999)"),
-    ("verus(preset=sigcomm15)", "RTT * 3", "the paper's minimum delay never rises either"),
+    ("verus(preset=paper)", "RTT * 3", "the paper's minimum delay never rises either"),
     ("newreno", "2 Gbit/s", SHALLOW),
     ("vegas", "2 Gbit/s", SHALLOW),
     ("reminis", "2 Gbit/s", SHALLOW),
     ("reminis(profile=literal)", "2 Gbit/s", SHALLOW),
     ("reminis(profile=following)", "2 Gbit/s", SHALLOW),
-    ("verus", "2 Gbit/s", SHALLOW),
-    ("verus(preset=sigcomm15)", "2 Gbit/s", SHALLOW),
+    ("verus(preset=authors)", "2 Gbit/s", SHALLOW),
+    ("verus(preset=paper)", "2 Gbit/s", SHALLOW),
 ];
 
 /// 500 packets are 0.15 of a bandwidth-delay product there; with a whole one they do better (`2G, 1 BDP`).
