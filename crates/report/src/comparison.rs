@@ -264,7 +264,30 @@ impl<'a> Comparison<'a> {
         // A driver's settings are the same for all rows that it runs, except for those of the schemes.
         let runs = self.schemes().flat_map(|row| self.runs_of(row));
         let differing = differing_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
-        differing.into_iter().chain(missing).chain(self.rtts_not_known()).chain(noted).collect()
+        differing
+            .into_iter()
+            .chain(self.advised())
+            .chain(missing)
+            .chain(self.rtts_not_known())
+            .chain(noted)
+            .collect()
+    }
+
+    /// Which rows the network informs, where it does not inform all.
+    fn advised(&self) -> Option<String> {
+        let registry = cellcc_experiment::registry();
+        let advised = registry.schemes().iter().filter(|info| info.needs.advice.is_some());
+        let advised: BTreeSet<&str> = advised.map(|info| &*info.name).collect();
+        let is_advised = |row: &Row| {
+            let flows = self.runs_of(*row).next().into_iter().flat_map(|run| &run.scenario.flows);
+            flows.filter_map(|flow| flow.scheme.split('(').next()).any(|name| advised.contains(name))
+        };
+        let (advised, others): (Vec<Row>, Vec<Row>) = self.schemes().partition(is_advised);
+        let names: BTreeSet<&str> = advised.iter().map(|row| row.scheme).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        (!names.is_empty() && !others.is_empty()).then(|| {
+            format!("{}: informed by the network, which tells the other rows nothing.", names.join(", "))
+        })
     }
 
     /// Which rows have a shorter mean RTT than their packets waited, which looks like an error.

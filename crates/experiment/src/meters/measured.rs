@@ -3,6 +3,7 @@
 use crate::{Column, Fairness, FlowMeter, MediaOutcome, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
 use cellcc_link::{Capacities, OwnCounters};
 use cellcc_units::{Bytes, Span, Time};
+use std::collections::BTreeSet;
 
 /// A flow as its driver measured it.
 #[derive(Debug, Clone)]
@@ -90,6 +91,7 @@ impl Record {
         flows.iter_mut().for_each(|flow| flow.meter.count_since_warm_up(&capacities.forward[flow.user]));
         let mut record = Self::empty(scenario, driver, capacities);
         record.notes = notes;
+        record.note_default_presets();
         record.note_short_flows(&flows);
         record.note_repetition(capacities.forward[0].period());
         let metrics: Vec<_> = flows.iter().map(|flow| flow.metrics(scenario, capacities)).collect();
@@ -103,6 +105,25 @@ impl Record {
         }
         record.share(&Fairness::new(&by_second, &active), &active);
         record
+    }
+
+    /// Notes schemes whose bare name is not their paper's text: a later version may choose another default.
+    fn note_default_presets(&mut self) {
+        let schemes: BTreeSet<&str> = self.scenario.flows.iter().map(|flow| &*flow.scheme).collect();
+        let registry = cellcc_schemes::registry();
+        let note = |text| {
+            let scheme = registry.parse(text).ok()?;
+            let (ran, papers) = (scheme.default_preset()?, scheme.info().papers_preset()?);
+            let (key, name) = (&ran.parameter, &scheme.info().name);
+            (ran.name != papers.name).then(|| {
+                format!(
+                    "`{name}` stands for {key}={}; the text of its paper is {key}={}",
+                    ran.name, papers.name
+                )
+            })
+        };
+        let notes: BTreeSet<String> = schemes.into_iter().filter_map(note).collect();
+        self.notes.extend(notes);
     }
 
     /// Notes flows that were too short for a packet to come back.
