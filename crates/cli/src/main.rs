@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_short_help_of_compare_fits_a_screen() {
-        let mut compare = Cli::command().find_subcommand("compare").expect("compare").clone();
+        let mut compare = Cli::command().find_subcommand("compare").expect("compare").clone().term_width(80);
         let help = compare.render_help().to_string();
         assert!(help.lines().count() <= 50, "{help}");
     }

@@ -13,7 +13,9 @@ pub(crate) struct Shown {
     /// Also write every figure as PNG.
     #[arg(hide_short_help = true, long)]
     pub(crate) png: bool,
-    /// Columns of the table, e.g. rtt-p95,power [default: all that the runs have, except d3].
+    /// Columns of the table, e.g. rtt-p95,power.
+    ///
+    /// [default: all that the runs have, except d3]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     columns: Vec<TableColumn>,
     /// Sort rows by this column, best first, e.g. power.

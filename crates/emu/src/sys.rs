@@ -285,7 +285,8 @@ fn forward_to_children(signal: libc::c_int, from_a_process: bool) {
     let asks_to_end = matches!(signal, libc::SIGINT | libc::SIGTERM);
     let again = asks_to_end && ASKED_TO_END.swap(true, Ordering::Relaxed);
     if again {
-        const NOTE: &[u8] = b"note: asked to end for the second time; killing processes that ignored the first\n";
+        const NOTE: &[u8] =
+            b"note: asked to end for the second time; killing processes that ignored the first\n";
         // SAFETY: the text and its length belong together.
         unsafe { libc::write(libc::STDERR_FILENO, NOTE.as_ptr().cast(), NOTE.len()) };
     }

@@ -45,7 +45,9 @@ pub(crate) struct ExecutionArgs {
     /// Output folder [default: the next free one of cellcc-out/001, 002, ...].
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Finish the interrupted runs of --out [default: the last one of cellcc-out/001, ...]; without other flags, with its settings.
+    /// Finish the interrupted runs of --out.
+    ///
+    /// Without --out, of the last folder of cellcc-out; without other flags, with its settings.
     #[arg(long, conflicts_with = "replace")]
     resume: bool,
     /// Replace results that are already in --out.
@@ -61,7 +63,9 @@ pub(crate) struct ExecutionArgs {
     /// `cellcc replay`: RUN.flowINDEX.events.
     #[arg(hide_short_help = true, long, value_name = "DIR")]
     events: Option<PathBuf>,
-    /// Output format; JSON and CSV: one row per run; table and Markdown: one row per scheme.
+    /// Output format.
+    ///
+    /// JSON and CSV: one row per run; table and Markdown: one row per scheme.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
     #[command(flatten)]

@@ -13,7 +13,7 @@ Examples:
   cellcc plot results --x queue --y throughput,rtt-p95 --out queue.pdf --width 88mm --font-size 8pt
   cellcc plot results --x rtt-p95 --y utilisation --scheme 'reminis(dtt=2x)=Reminis' --scheme cubic
 
-Columns: those of `compare --columns`, or their CSV and JSON names, such as rtt_p99_ms. A varied run parameter is named by its key,
+Columns: those of `compare --columns`, or their CSV and JSON names, such as rtt_p99_ms. A varied run parameter is named by its key, \
 path.queue, or the end of it, which takes precedence over a column.")]
 pub(crate) struct Args {
     /// Output folder of `compare` or `merge`.

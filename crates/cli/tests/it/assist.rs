@@ -155,7 +155,10 @@ fn bad_input_is_refused_with_what_to_do() {
         (vec!["watch", "127.0.0.1:x", server[0], server[1]], "quic://HOST:PORT"),
         (vec!["ue", "--credentials", "keys/user-alice", "--consent", "video-1", "--for", "999h"], "744h"),
         (vec!["ue", "--credentials", "keys/user-alice"], "<URL>"),
-        (vec!["watch", "tls://me:secret@broker", server[0], server[1]], "the certificate says who we are"),
+        (
+            vec!["watch", "tls://me:secret@broker", server[0], server[1]],
+            "the certificate identifies the client",
+        ),
         (vec!["watch", "http://broker", server[0], server[1]], "tls://HOST:PORT"),
         (vec!["permissions", "no-keys.toml"], "no table [nats]"),
         (vec!["permissions", "stranger.toml"], "`mallory`, and no user has this name"),

@@ -55,7 +55,7 @@ fn earlier_results_are_reported_held_against_others_drawn_and_explained() {
     let folder = folder.path();
     let table =
         printed(folder, &["report", "out", "--against", "out", "--columns", "p_base_mean,freezes,jain"]);
-    for shown in ["Base probability", "Freezes", "0.658", "The same: cubic+prague+gcc"] {
+    for shown in ["Base probability", "Freezes", "0.658", "Unchanged: cubic+prague+gcc"] {
         assert!(table.contains(shown), "{shown}: {table}");
     }
     printed(folder, &["plot", "out", "--x", "rtt", "--y", "throughput,power"]);

@@ -55,7 +55,7 @@ fn a_schemes_delay_is_the_links_and_its_own() {
     fs::write(folder.path().join("bursts.mahi"), "1\n2\n3\n").unwrap();
     let refused = cellcc(folder.path()).args(["explain", "out"]).assert().code(2);
     let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
-    assert!(said.contains("bursts.mahi: is not the trace that the results are of"), "{said}");
+    assert!(said.contains("bursts.mahi: is not the trace of these results"), "{said}");
 }
 
 #[test]

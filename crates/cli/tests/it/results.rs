@@ -92,7 +92,7 @@ fn a_folder_is_held_against_another_one() {
     let table = printed(folder, &["report", "out", "--against", "other"]);
     for text in [
         "Against other",
-        "The same: cubic, path.rtt=20ms; cubic, path.rtt=60ms.",
+        "Unchanged: cubic, path.rtt=20ms; cubic, path.rtt=60ms.",
         "Not in other: reminis",
         "Only in other: bbr",
     ] {

@@ -110,7 +110,7 @@ fn pipes_and_devices_are_written_to_and_stay_what_they_are() {
         ["/dev/stdout", "/dev/null", "/dev/full"].map(|path| fs::symlink_metadata(path).unwrap().file_type());
     // Standard output is no file name with an extension.
     let (_, printed, said) = shell("$0 explain 3g --duration 2s --figure /dev/stdout | cat");
-    assert!(printed.contains("<svg ") && printed.contains("use 0.90"), "{said}");
+    assert!(printed.contains("<svg ") && printed.contains("at 0.90"), "{said}");
     let (_, printed, said) =
         shell("$0 check newreno -q --case newreno/cut --junit >(cat >&2) >/dev/null; sleep 1");
     assert!(printed.is_empty() && said.contains("<testsuites>"), "{said}");

@@ -334,7 +334,7 @@ fn bad_input_is_named() {
     let get = |arguments: &[&str]| run(&[&["get", "quic://127.0.0.1:1", "--insecure"], arguments].concat());
     refused(&run(&["get", "http://x", "--insecure"]), 2, "quic://HOST:PORT");
     refused(&run(&["get", "quic://nowhere.invalid", "--insecure"]), 2, "nowhere.invalid");
-    refused(&get(&["--time", "0s"]), 2, "--time");
+    refused(&get(&["--time", "0s"]), 2, "--duration");
     refused(&get(&["--time", "10"]), 2, "10");
     refused(&get(&["--rate", "1Mbit/s", "--bytes", "1MB"]), 2, "--bytes");
     refused(&get(&["--frames", "20Mbit/s"]), 2, "frames(20Mbit/s,40ms)");

@@ -97,7 +97,7 @@ fn packets_of_no_bytes_are_refused() {
     });
     drop(recorded);
     let error = EventLog::new(&written.bytes()[..]).unwrap().replay(Box::new(Still)).unwrap_err().to_string();
-    assert!(error.contains("packets of no bytes"), "{error}");
+    assert!(error.contains("packets of zero bytes"), "{error}");
 }
 
 proptest! {

@@ -62,7 +62,7 @@ const PATH: &[Condition] = &[
     both("rtt", "path.rtt", time("above 0s up to 60s, such as 20ms"))
         .brief("Base round-trip time")
         .means("Base round-trip time"),
-    both("queue", "path.queue", QUEUE).brief("3200pkt, 1.5MB, 100ms, 2bdp, unlimited, or a discipline")
+    both("queue", "path.queue", QUEUE).brief("3200pkt, 1.5MB, 100ms, 2bdp, unlimited, codel ...")
         .means(
         "Queue of the link: drop-tail with a limit of 3200pkt, 1.5MB, 100ms, 2bdp (mean rate of its trace x --rtt) or unlimited, or \
          one of {QUEUES}; parts with a key are optional",

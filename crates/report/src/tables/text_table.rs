@@ -106,6 +106,9 @@ pub(crate) fn footnotes<'a>(
             "Power: throughput / mean queueing delay; power95: throughput / its 95th percentile.".into(),
         );
     }
+    if titles.contains("Loss") && comparison.all_runs().any(|run| run.total.lost_packets > 0) {
+        notes.push("Loss: packets dropped by the queue or lost on the path, of those sent.".into());
+    }
     notes.extend(titles.contains(THROUGHPUT.title).then(|| unlike_links_note(comparison)).flatten());
     notes.extend(warm_up_note(comparison));
     let has = |kind: fn(&Below) -> bool| grids.clone().flat_map(Grid::below).any(kind);
@@ -142,7 +145,7 @@ fn unlike_links_note(comparison: &Comparison) -> Option<String> {
         rates.fold((f64::INFINITY, 0.0_f64), |(low, high), rate| (low.min(rate), high.max(rate)));
     (high > UNLIKE * low).then(|| {
         format!(
-            "Throughput is a mean over links of {} to {} Mbit/s, which the fastest decide: compare utilisation.",
+            "Throughput is a mean over links of {} to {} Mbit/s, dominated by the fastest: compare utilisation.",
             three_digits(low),
             three_digits(high)
         )

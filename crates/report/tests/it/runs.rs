@@ -60,7 +60,8 @@ fn results_are_held_against_others_row_by_row_and_what_changed_beyond_the_interv
     new.retain(|run| run.scenario.scheme != "reminis");
     let report = Report::new("x", &new, "cubic").against_results(&old, "before");
     let table = report.table(TableFormat::Table, DEFAULT_WIDTH, &TableOptions::default());
-    for text in ["Against before: geometric mean over traces", "Only in before: reminis.", "The same: bbr."] {
+    for text in ["Against before: geometric mean over traces", "Only in before: reminis.", "Unchanged: bbr."]
+    {
         assert!(table.contains(text), "{text}: {table}");
     }
     assert!(!table.contains("Relative to cubic"), "{table}");

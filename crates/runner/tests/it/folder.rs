@@ -131,7 +131,7 @@ fn results_are_never_overwritten_silently() {
     assert!(error.is_input() && error.to_string().contains("--resume"), "{error}");
     let smaller = plan_of(&["ok"], VERSION);
     let error = run(&resuming(out.path()), &smaller).unwrap_err();
-    assert!(error.is_input() && error.to_string().contains("6 runs that this plan has not"), "{error}");
+    assert!(error.is_input() && error.to_string().contains("6 runs that are not in this plan"), "{error}");
     assert_eq!(content(out.path()), before);
 
     run(&Runner { existing: Existing::Replace, ..runner(out.path()) }, &smaller).unwrap();

@@ -236,7 +236,7 @@ fn a_model_that_is_damaged_or_does_not_fit_is_refused_with_what_is_wrong() {
         (with("layers", "dense out, norm obs 0.1"), "no tensor `obs.mean`"),
         (with("data", ""), "lacks `data`"),
         (with("cellcc", "2"), "version \"2\", and this program reads version 1"),
-        (not_finite, "`out.b` holds what is no finite number"),
+        (not_finite, "`out.b` holds a number that is not finite"),
         (wide, "`out.w` has the shape [7, 1], and [6, 1] is wanted"),
         (two, "its network gives 2 numbers, and Plain acts by 1"),
         (overflows, "no finite number where all that it sees is 1"),

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let service = PeerName::new(Role::Service, service)
         .map_err(|error| Exit::input(format!("`{service}`, {flag}: {error}")))?;
     if args.lasts < MIN_PASS || args.lasts > MAX_PASS {
-        return Err(Exit::input("--for: write a time from 1s to 168h, 7 days"));
+        return Err(Exit::input("--duration: write a time from 1s to 168h (7 days)"));
     }
     let operator = credentials(&args.credentials, Role::Operator)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(Exit::failed)?.as_secs();

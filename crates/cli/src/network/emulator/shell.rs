@@ -18,9 +18,9 @@ use std::process::ExitCode;
 /// "Down" is the direction to the command, as to a phone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Data packets go to the command; the reverse path carries the packets from it. Without flags and Scenario,
-neither direction has a rate limit or delay, and each queue holds 3200pkt. --queue applies to both directions
-unless --up-queue is given, and --rtt is split equally between them. Without --cell, all --users have the
+Data packets go to the command; the reverse path carries the packets from it. Without flags and Scenario, \
+neither direction has a rate limit or delay, and each queue holds 3200pkt. --queue applies to both directions \
+unless --up-queue is given, and --rtt is split equally between them. Without --cell, all --users have the \
 channel of --down and are served in turn.
 
 Examples:
@@ -30,12 +30,12 @@ Examples:
       sh -c 'iperf3 -R -c $MAHIMAHI_BASE'
   cellcc shell --scenario scenarios/quick-start.toml
 
-The command reaches the outside at the address in $MAHIMAHI_BASE ($CELLCC_BASE6 for IPv6). Without a command,
+The command reaches the outside at the address in $MAHIMAHI_BASE ($CELLCC_BASE6 for IPv6). Without a command, \
 a shell opens.
 
 A first SIGTERM or SIGINT is passed on to the command, a second one kills it. Its child processes end with it.
 
-Exit status: that of the command; 3 if the emulator could not keep up (it says so); 2 for bad input; 1 if the
+Exit status: that of the command; 3 if the emulator could not keep up (it says so); 2 for bad input; 1 if the \
 emulator or the server fails.")]
 pub(crate) struct Args {
     /// Capacity towards the command: a trace file, a synthetic link, or a rate such as 100Mbit/s [default: no limit].
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Log the packets from the command.
     #[arg(long, value_name = "FILE")]
     up_log: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "How it is emulated")]
+    #[command(flatten, next_help_heading = "Emulation")]
     how: How,
     /// The program and its arguments.
     #[arg(last = true, value_name = "COMMAND")]

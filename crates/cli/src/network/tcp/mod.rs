@@ -57,7 +57,7 @@ Examples:
 Examples:
   cellcc tcp tell-flows /sys/fs/cgroup
 
-Servers with schemes loaded by --hear-flows divide the reported bandwidth by this number (NATCP's beta). With NetAssist,
+Servers with schemes loaded by --hear-flows divide the reported bandwidth by this number (NATCP's beta). With NetAssist, \
 a device reports it to the service instead: cellcc assist ue.")]
     TellFlows(watch::TellFlows),
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 Example:
   cellcc tcp watch
 
-Target: for Reminis, the RTT that each socket aims for; for others, such as Tide, the delay setting (`cellcc tcp status`).
+Target: for Reminis, the RTT that each socket aims for; for others, such as Tide, the delay setting (`cellcc tcp status`). \
 Zones of Reminis: explore (below the target), slow (below, but rising), cut (above).")]
 pub(crate) struct Watch {
     #[command(flatten)]

@@ -32,8 +32,8 @@ use std::sync::mpsc;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Schemes take turns, each run from the same moment of the trace. Runs that the machine disturbed are invalid: they are marked, left out of
-averages and counted in the last line, and the exit status is 1. --resume continues after an interrupt, repeats invalid runs, and adds
+Schemes take turns, each run from the same moment of the trace. Runs that the machine disturbed are invalid: they are marked, left out of \
+averages and counted in the last line, and the exit status is 1. --resume continues after an interrupt, repeats invalid runs, and adds \
 runs for a larger --runs.
 
 Needs chromium; for a video also dash.js and, without --clip, ffmpeg, which makes one; for tcp: also nginx.
