@@ -140,7 +140,8 @@ pub fn short_markdown(claims: &Claims, state: &State) -> String {
 pub fn markdown(claims: &Claims, state: &State) -> String {
     let mut text = format!(
         "# What the papers say, and what comes out here\n\n`cellcc reproduce --write` writes this page. \
-         [How to run it, and how a claim is judged](../how-to/reproduce.md).\n\n{}",
+         [How to run it, and how a claim is judged](../how-to/reproduce.md). In brackets: the 95 % interval over traces; *near*: it \
+         reaches into another verdict, so that other recordings may give that.\n\n{}",
         short_markdown(claims, state)
     );
     for (title, claims_of) in by_paper(claims) {
@@ -150,14 +151,17 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
         );
         for claim in &claims_of {
             let verdict = state.verdict(&claim.id, Scale::Paper);
+            let value = state.value(&claim.id, Scale::Paper).unwrap_or("");
+            let interval = state.interval(&claim.id, Scale::Paper);
+            let near = interval.filter(|(_, ends)| claim.bands().differ_in(*ends)).map_or("", |_| ", near");
             let ours = if claim.threshold_is_ours { ", our bound" } else { "" };
             let cells = [
                 claim.id.as_str(),
                 &claim.source,
                 &claim.says,
                 &claim.reports,
-                state.value(&claim.id, Scale::Paper).unwrap_or(""),
-                &verdict.map_or_else(|| "not run".into(), |verdict| format!("{verdict}{ours}")),
+                &(value.to_owned() + &interval.map_or_else(String::new, |(text, _)| format!(" ({text})"))),
+                &verdict.map_or_else(|| "not run".into(), |verdict| format!("{verdict}{near}{ours}")),
             ];
             let cells = cells.map(|cell| cell.replace('|', "\\|"));
             let _ = writeln!(text, "| {} |", cells.join(" | "));

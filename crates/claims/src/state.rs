@@ -67,6 +67,13 @@ impl State {
         self.0.get(&(id.to_owned(), scale.name().to_owned())).map(|row| row.value.as_str())
     }
 
+    /// The interval of before, as it is written, and its ends; none where the value has none.
+    pub fn interval(&self, id: &str, scale: Scale) -> Option<(&str, (f64, f64))> {
+        let text = self.0.get(&(id.to_owned(), scale.name().to_owned()))?.interval.as_str();
+        let (low, high) = text.split_once(" to ")?;
+        Some((text, (low.parse().ok()?, high.parse().ok()?)))
+    }
+
     /// Takes a verdict down. One that has not changed keeps the build that first gave it.
     pub fn set(&mut self, judged: &Judged, scale: Scale, version: &str) {
         let row = Row {
@@ -108,6 +115,7 @@ mod tests {
         let mut state = State::parse(&text).unwrap();
         assert_eq!(state.verdict("REM-04", Scale::Paper), Some(Verdict::Partly));
         assert_eq!(state.verdict("REM-04", Scale::Smaller), None);
+        assert_eq!(state.interval("REM-04", Scale::Paper), Some(("1.5 to 1.8", (1.5, 1.8))));
         assert_eq!(state.text(), text);
         state.keep(&[]);
         assert_eq!(state.text(), format!("{HEADER}\n"));
