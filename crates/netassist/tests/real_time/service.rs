@@ -4,6 +4,7 @@ use crate::support::{ALICE, BOB, Edge, ListenerEvent, Listening, name};
 use cellcc_netassist::{Event, Ground};
 use cellcc_netassist_client::statement::CONSENT;
 use cellcc_netassist_client::{Role, ServiceAddress};
+use cellcc_units::Span;
 use noq::ConnectionError;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -30,6 +31,31 @@ async fn a_server_hears_of_the_user_that_it_has_a_flow_with() {
     edge.measure("bob", 9.0);
     edge.measure("alice", 24.0);
     assert_eq!(server.hears_that(record).await.downlink.as_mbit_per_sec(), 24.0, "nothing of Bob");
+}
+
+/// Claims NAT-21 and NAT-52 are judged by these sizes, to which UDP and IPv4 add 28 bytes a datagram.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_costs_its_64_bytes_and_what_its_datagram_of_quic_adds() {
+    const PERIOD: Span = Span::from_millis(50);
+    let edge = Edge::start();
+    let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    for (records, wire) in [(1, 93), (17, 1117)] {
+        let mut costs = Vec::new();
+        for _ in 0..41 {
+            let before = edge.server.sent_bytes();
+            let samples: Vec<_> = (0..records).map(|_| edge.sample(PERIOD, "alice", 12.0)).collect();
+            edge.server.samples(&samples);
+            for _ in 0..records {
+                server.hears_that(record).await;
+            }
+            costs.push((edge.server.sent_bytes() - before).get());
+        }
+        // The median: some datagrams carry an acknowledgement or a probe of the path's MTU as well.
+        costs.sort_unstable();
+        assert_eq!(costs[costs.len() / 2], wire, "{records} records: {costs:?}");
+    }
 }
 
 // It used to write all its requests before it read an answer: neither side went on once both windows were full.

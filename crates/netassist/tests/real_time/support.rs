@@ -91,6 +91,11 @@ impl Edge {
 
     /// Measures a user over a period of this length.
     pub(crate) fn measure_over(&self, period: Span, user: &str, mbit: f64) {
+        self.server.samples(&[self.sample(period, user, mbit)]);
+    }
+
+    /// A measurement, which the service does not have yet.
+    pub(crate) fn sample(&self, period: Span, user: &str, mbit: f64) -> Sample {
         let advice = Advice {
             bandwidth: Rate::from_mbit_per_sec(mbit),
             class: AdviceClass::Backlogged,
@@ -101,8 +106,7 @@ impl Edge {
             age: Span::ZERO,
         };
         let user = SourceName::Name(user.into());
-        let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Knowledge::Known(advice) };
-        self.server.samples(&[sample]);
+        Sample { user, cell: 1, until: self.clock.now(), measured: Knowledge::Known(advice) }
     }
 
     /// Waits until the counts are so.
