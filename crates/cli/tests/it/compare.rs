@@ -56,6 +56,28 @@ fn the_number_of_jobs_and_merged_shares_change_no_byte() {
     cellcc(folder).args(["merge", "share-2", "share-1", "--out", "some"]).assert().code(2);
 }
 
+/// A bare name may stand for another preset in a later build.
+#[test]
+fn a_table_says_which_preset_a_bare_name_stood_for_and_whom_the_network_informs() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = |schemes: &str, out: &str| {
+        let arguments =
+            ["compare", "--schemes", schemes, "--traces", "20Mbit/s", "--duration", "1s", "--out", out];
+        let output = cellcc(folder.path()).args(arguments).assert().success().get_output().stdout.clone();
+        String::from_utf8(output).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let text = notes("rbbr(alpha=0.5),natcp,reminis", "bare");
+    assert!(
+        text.contains("`rbbr` stands for profile=paced; the text of its paper is profile=paper"),
+        "{text}"
+    );
+    assert!(text.contains("natcp: informed by the network, which tells the other rows nothing."), "{text}");
+    assert_eq!(text.matches("stands for").count(), 1, "{text}");
+    let text = notes("rbbr(profile=paced),cubic", "named");
+    assert!(!text.contains("stands for") && !text.contains("informed"), "{text}");
+    assert!(!notes("natcp,tg", "informed").contains("informed by"));
+}
+
 /// Sends SIGINT once this file of the output folder has content; gives the exit status and the messages.
 #[cfg(unix)]
 fn interrupted(folder: &Path, arguments: &[&str], awaited: &str) -> (Option<i32>, String) {

@@ -1,7 +1,7 @@
 use super::wire::RateFeedback;
 use super::*;
 use crate::testing::{BDP, Path, RTT, path};
-use cellcc_control::{Feedback, Verdict};
+use cellcc_control::{Feedback, Observed, Verdict};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn the_receiver_is_silent_through_startup_and_drain_and_measures_from_then_on() 
 }
 
 #[test]
-fn two_bdps_are_in_flight_in_the_papers_profile_and_one_when_paced() {
+fn two_bdps_are_in_flight_without_pacing_and_one_when_paced() {
     let mut window_limited = path("rbbr(profile=tperf)");
     assert_eq!(window_limited.flow.limits().pacing_rate, None);
     window_limited.run_for(Span::from_secs(5));
@@ -39,6 +39,22 @@ fn two_bdps_are_in_flight_in_the_papers_profile_and_one_when_paced() {
     paced.run_for(Span::from_secs(5));
     let share = paced.inflight() / BDP;
     assert!((0.7..1.3).contains(&share), "{share} BDP in flight");
+}
+
+#[test]
+fn the_papers_profile_paces_and_says_that_its_name_meant_another_sender() {
+    for (scheme, paces, notes) in
+        [("rbbr", true, 0), ("rbbr(profile=paper)", true, 1), ("rbbr(profile=tperf)", false, 0)]
+    {
+        let path = path(scheme);
+        let mut observed = Observed::default();
+        path.flow.controller().observe(&mut observed);
+        assert_eq!(
+            (path.flow.limits().pacing_rate.is_some(), observed.notes.len()),
+            (paces, notes),
+            "{scheme}"
+        );
+    }
 }
 
 #[test]

@@ -188,6 +188,16 @@ fn an_argument_that_is_given_wins_over_the_preset() {
 }
 
 #[test]
+fn the_preset_of_a_bare_name_is_the_one_to_run_and_that_of_the_paper_is_known() {
+    let default = |text: &str| scheme(text).default_preset().map(|preset| preset.name.clone());
+    for (text, name) in [("rbbr(alpha=0.5)", "paced"), ("verus", "robust"), ("reminis(dtt=2x)", "paper")] {
+        assert_eq!(default(text).as_deref(), Some(name), "{text}");
+        assert!(scheme(text).info().papers_preset().is_some(), "{text}");
+    }
+    assert_eq!((default("rbbr(profile=paced)"), default("cubic")), (None, None));
+}
+
+#[test]
 fn an_argument_may_be_left_to_the_preset() {
     for profile in ["paper", "code2022"] {
         let left = scheme(&format!("reminis(profile={profile},aimd=profile)"));
