@@ -144,9 +144,10 @@ fn marks_in_the_base_station_take_nine_tenths_of_pragues_delay_at_nine_tenths_of
     let mut table = format!("{:<16} {:<16} {:>6} {:>8}\n", "", "", "use", "q95 ms");
     let mut found = Vec::new();
     for link in ["3g", "lte-static", "lte-drive", "5g-mmwave-walk", "5g-mmwave-drive"] {
-        let (_, bloated) = on_a_changing_link(link, "unlimited");
-        for queue in ["unlimited", "dualpi2(radio)", "ran", "ran(channel)"] {
-            let (used, p95) = on_a_changing_link(link, queue);
+        let queues = ["unlimited", "dualpi2(radio)", "ran", "ran(channel)"];
+        let behind = queues.map(|queue| on_a_changing_link(link, queue));
+        let (_, bloated) = behind[0];
+        for (queue, (used, p95)) in queues.into_iter().zip(behind) {
             table += &format!("{link:<16} {queue:<16} {used:>6.3} {p95:>8.1}\n");
             if queue.starts_with("ran") {
                 let bounds = [("use", used >= 0.9), ("delay", p95 <= bloated / 10.0)];
