@@ -39,7 +39,7 @@ pub use detail::SeriesDetail;
 pub use drivers::Drivers;
 pub use error::{RunnerError, with_causes};
 pub use files::info::{Failure, Host, Part, RunInfo, State, plan_sha256};
-pub use files::output::OutputFolder;
+pub use files::output::{OutputFolder, lie_by_digits};
 pub use files::results::{Results, SeriesOf};
 pub use merge::{Merged, merge};
 pub use pool::Progress;

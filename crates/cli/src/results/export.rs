@@ -4,7 +4,7 @@
 use crate::exit::{ALL_OF_CELLCC, Exit, print, tell, write_file};
 use crate::{grid, terminal};
 use cellcc_report::{RunsOptions, TableColumn, TableFormat, long_tables, runs_table};
-use cellcc_runner::Results;
+use cellcc_runner::{Results, lie_by_digits};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -93,7 +93,7 @@ pub(crate) fn runs(args: &Runs) -> Result<(), Exit> {
         worst: args.worst,
         columns: args.columns.clone(),
         count: args.count.or(few),
-        planned: info.plan.len(),
+        planned: if lie_by_digits(&args.folder) { info.plan.len() } else { 0 },
     };
     print(&runs_table(&records, args.format, terminal::width(), &options))
 }

@@ -121,6 +121,11 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
+/// True where the files of a folder's runs lie in folders by digits. Builds from before there were those left all together.
+pub fn lie_by_digits(folder: &Path) -> bool {
+    entries(&Folder::new(folder).series_folder()).any(|path| is_by_digits(&path))
+}
+
 /// Removes the files of runs in a folder, and the folder where nothing else is in it.
 fn remove_runs(folder: &Path) -> Result<(), RunnerError> {
     entries(folder).filter(|path| is_of_a_run(path)).try_for_each(|path| remove(&path))?;

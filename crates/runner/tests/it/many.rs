@@ -2,7 +2,7 @@
 
 use crate::common::{Fake, VERSION, content, plan, resuming, run, runner, shards, whole};
 use cellcc_experiment::{Plan, PlanFile, Record};
-use cellcc_runner::{Existing, Results, Runner, SeriesOf, merge};
+use cellcc_runner::{Existing, Results, Runner, SeriesOf, lie_by_digits, merge};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -51,6 +51,7 @@ fn files_of_many_runs_lie_in_folders_by_digits_and_are_read_from_one_folder_as_w
     assert_eq!(run(&runner(&out), &many()).unwrap().finished, 1_021);
     assert_eq!((by_digits(&out.join("series")), by_digits(&out.join("curves"))), (1_021, 510));
     let apart = Results::read(&out).unwrap();
+    assert!(lie_by_digits(&out));
     assert_eq!(apart.records[700].series.column("capacity_mbit_s"), Some(&[190.0, 0.5][..]));
 
     let (shares, merged) = (shards(folder.path(), &many(), 2), folder.path().join("merged"));
@@ -65,6 +66,7 @@ fn files_of_many_runs_lie_in_folders_by_digits_and_are_read_from_one_folder_as_w
 
     ["series", "curves"].iter().for_each(|kind| put_together(&out.join(kind)));
     assert_eq!(Results::read(&out).unwrap(), apart);
+    assert!(!lie_by_digits(&out));
     // A run whose file was changed is named, and made again in its place of today.
     let changed = format!("{}.csv", apart.records[700].id);
     fs::write(out.join("series").join(&changed), "").unwrap();
