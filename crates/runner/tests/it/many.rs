@@ -43,38 +43,38 @@ fn by_digits(folder: &Path) -> usize {
     files.inspect(|(digits, file)| assert!(file.starts_with(digits), "{digits}/{file}")).count()
 }
 
-/// Ten thousand files in one folder stopped what lists it.
+/// Ten thousand files in one folder stopped what lists it. Shares have fewer, which lie together.
 #[test]
 fn files_of_many_runs_lie_in_folders_by_digits_and_are_read_from_one_folder_as_well() {
     let folder = TempDir::new().unwrap();
-    let out = folder.path().join("out");
-    assert_eq!(run(&runner(&out), &many()).unwrap().finished, 1_021);
+    let (shares, out) = (shards(folder.path(), &many(), 2), folder.path().join("out"));
+    assert!(entries(&shares[0].join("series")).iter().all(|path| path.is_file()), "a share has 510 runs");
+    merge(&shares, &out, Existing::Refuse).unwrap();
     assert_eq!((by_digits(&out.join("series")), by_digits(&out.join("curves"))), (1_021, 510));
-    let apart = Results::read(&out).unwrap();
     assert!(lie_by_digits(&out));
+    let (apart, before) = (Results::read(&out).unwrap(), content(&out));
     assert_eq!(apart.records[700].series.column("capacity_mbit_s"), Some(&[190.0, 0.5][..]));
 
-    let (shares, merged) = (shards(folder.path(), &many(), 2), folder.path().join("merged"));
-    assert!(entries(&shares[0].join("series")).iter().all(|path| path.is_file()), "a share has 510 runs");
-    merge(&shares, &merged, Existing::Refuse).unwrap();
-    assert_eq!(content(&merged), content(&out));
-    fs::write(merged.join("series/00.txt"), "somebody's").unwrap();
-    run(&Runner { existing: Existing::Replace, ..runner(&merged) }, &plan()).unwrap();
-    assert_eq!(fs::read_to_string(merged.join("series/00.txt")).unwrap(), "somebody's");
-    fs::remove_file(merged.join("series/00.txt")).unwrap();
-    assert_eq!(content(&merged), whole().1);
-
+    // As it is where all files are in one folder; a run whose file was changed is named, and made again in its place of today.
     ["series", "curves"].iter().for_each(|kind| put_together(&out.join(kind)));
-    assert_eq!(Results::read(&out).unwrap(), apart);
     assert!(!lie_by_digits(&out));
-    // A run whose file was changed is named, and made again in its place of today.
+    assert_eq!(Results::read(&out).unwrap(), apart);
     let changed = format!("{}.csv", apart.records[700].id);
     fs::write(out.join("series").join(&changed), "").unwrap();
     let message = Results::read(&out).unwrap_err().to_string();
     assert!(message.contains(&format!("series/{changed}: it was changed")), "{message}");
     run(&resuming(&out), &many()).unwrap();
-    assert!(out.join("series").join(&changed[..2]).join(&changed).exists());
     assert_eq!(Results::read(&out).unwrap().records, apart.records);
+    let again = out.join("series").join(&changed[..2]).join(&changed);
+    let in_its_place = before.iter().find(|(path, _)| again.ends_with(path)).unwrap();
+    assert_eq!(fs::read(&again).unwrap(), in_its_place.1);
+
+    // Files in both places go with a plan that replaces this one, and no other file does.
+    fs::write(out.join("series/00.txt"), "somebody's").unwrap();
+    run(&Runner { existing: Existing::Replace, ..runner(&out) }, &plan()).unwrap();
+    assert_eq!(fs::read_to_string(out.join("series/00.txt")).unwrap(), "somebody's");
+    fs::remove_file(out.join("series/00.txt")).unwrap();
+    assert_eq!(content(&out), whole().1);
 }
 
 /// A run of a plan of ten thousand took nine kilobytes: its series, and conditions that all runs have alike.
