@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
-/// What a paper says, and how the runs are held against it.
+/// A statement of a paper, and how the runs are held against it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     /// Its name: `REM-04`.
@@ -20,7 +20,7 @@ pub struct Claim {
     pub group: String,
     /// Where in the paper.
     pub source: String,
-    /// What the paper says.
+    /// The paper's statement.
     pub says: String,
     /// The value, as the paper has it: `2.2x`.
     pub reports: String,

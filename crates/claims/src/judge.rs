@@ -24,7 +24,7 @@ pub struct Judged {
     pub group: String,
     /// Where in the paper.
     pub source: String,
-    /// What the paper says.
+    /// The paper's statement.
     pub says: String,
     /// Its value as the paper has it.
     pub reports: String,
@@ -32,7 +32,7 @@ pub struct Judged {
     pub paper: Option<f64>,
     /// The values of a hit, where they are one range.
     pub hit: Option<(f64, f64)>,
-    /// What was found: one number, or several; nothing where there is none.
+    /// The values found: one number, or several; nothing where there is none.
     pub values: Vec<f64>,
     /// The value in words, where another program gave it.
     pub stated: Option<String>,

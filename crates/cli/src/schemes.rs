@@ -165,7 +165,7 @@ fn described(schemes: &[&SchemeInfo]) -> String {
     text
 }
 
-/// What the names of the presets mean, of a scheme whose paper is one of them.
+/// The meaning of the preset names, for a scheme with a preset of its paper.
 fn rule(info: &SchemeInfo) -> Option<String> {
     let (paper, default) = (info.papers_preset()?, info.default_preset()?);
     let key = &paper.parameter;

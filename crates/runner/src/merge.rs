@@ -11,7 +11,7 @@ use cellcc_experiment::RunId;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What was joined.
+/// The joined shards.
 #[derive(Debug)]
 pub struct Merged {
     /// The joined folder.

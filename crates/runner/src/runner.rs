@@ -196,7 +196,7 @@ struct InFolder<'a> {
     done: Mutex<Done>,
 }
 
-/// What has been done so far.
+/// Progress so far.
 struct Done {
     journal: Journal,
     places: BTreeMap<RunId, Place>,

@@ -40,11 +40,11 @@ impl Shard {
     }
 
     /// The positions, in the plan and in its order, of the share's runs. Each run goes, the longest first, to the share that has
-    /// least to do by then: no share takes longer than the mean and one run more. `expected`: what each run takes.
+    /// least to do by then: no share takes longer than the mean and one run more. `expected`: the duration of each run.
     pub fn positions(self, expected: &[Span]) -> Vec<usize> {
         let mut longest_first: Vec<usize> = (0..expected.len()).collect();
         longest_first.sort_by_key(|&position| Reverse(expected[position]));
-        // What a share has to do, how many runs that is, and which share: runs that take no time are shared out as well.
+        // The work of a share, its number of runs, and its position: runs that take no time are spread evenly.
         let mut shares: BinaryHeap<Reverse<(u128, usize, usize)>> =
             (1..=self.count.min(expected.len())).map(|index| Reverse((0, 0, index))).collect();
         let mut own = Vec::new();

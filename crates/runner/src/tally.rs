@@ -50,7 +50,7 @@ impl Tally {
         self.failed += usize::from(failed);
     }
 
-    /// The share of all runs that is done, each with the weight of what it takes: those that were there before have the mean.
+    /// The share of all runs that is done, each weighted by its duration: those that were there before have the mean.
     pub fn share(&self) -> f64 {
         let all = self.all_of_expected;
         if all <= 0.0 {

@@ -129,7 +129,7 @@ impl Found {
         Ok(())
     }
 
-    /// Whether the content is that of a trace.
+    /// True if the content is that of a trace.
     fn is_trace(&mut self, path: &Path) -> Result<bool, RequestError> {
         let (files, bytes) = &mut self.tried;
         *files += 1;

@@ -25,9 +25,9 @@ pub(super) struct Condition {
     skip: Option<String>,
 }
 
-/// What a condition gave.
+/// Outcome of an assertion.
 pub(super) enum Held {
-    /// Whether it holds, its value and the bound.
+    /// Outcome, value and bound.
     Judged(bool, f64, f64),
     /// Why nobody can say.
     Skip(String),

@@ -23,9 +23,9 @@ pub enum Ruling {
 pub struct Finding {
     /// The case's id: `bbr/15`.
     pub case: String,
-    /// What must happen, in words.
+    /// The requirement in words.
     pub says: String,
-    /// What ran it.
+    /// The driver that ran it.
     pub driver: String,
     /// The varied conditions of the run.
     pub variation: String,
@@ -88,7 +88,7 @@ impl Finding {
         }
     }
 
-    /// What tells its run from others of the same subject.
+    /// The key of its run among those of one subject.
     pub fn run(&self) -> (&str, &str, &str, Option<u64>) {
         (&self.case, &self.driver, &self.variation, self.seed)
     }

@@ -61,7 +61,7 @@ pub struct Suite {
 pub struct Case {
     /// The suite and its name there: `bbr/15`.
     pub id: String,
-    /// What must happen, in words.
+    /// The requirement in words.
     pub says: String,
     /// It belongs to the suite `quick`, too.
     pub quick: bool,
@@ -75,7 +75,7 @@ pub struct Case {
     conditions: Vec<(String, String)>,
 }
 
-/// What is checked.
+/// The assertions.
 #[derive(Debug, Clone)]
 pub struct Subject {
     text: String,

@@ -80,7 +80,7 @@ pub struct Panel {
 /// An expression and its text.
 type Quoted = (String, Expression);
 
-/// Values of the paper: points, or with one coordinate a line all along the other axis.
+/// Values of the paper: points; one coordinate alone is a line along the other axis.
 #[derive(Debug, Clone, PartialEq)]
 struct Paper {
     line: Option<usize>,

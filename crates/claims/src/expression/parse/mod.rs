@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
             if let Some(scheme) = self.scheme {
                 return self.of_run(at, name, scheme);
             }
-            let problem = format!("`{name}` stands alone; write what it is of, such as `{name}(cubic)`");
+            let problem = format!("`{name}` has no subject; write one, such as `{name}(cubic)`");
             return Err(ExpressionError::new(at, problem));
         }
         match name {
