@@ -111,7 +111,7 @@ pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
     let bar = Bar::new(execution.shown.quiet);
     let outcome = runner.run(&plan, &driver, &bar, &stop);
     bar.clear();
-    // What comes now needs as much memory again.
+    // Reading the results takes as much memory again.
     drop((plan, bar));
     conclude(&outcome?, &runner.out, execution)?;
     events.conclude()
