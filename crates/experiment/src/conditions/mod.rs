@@ -238,13 +238,16 @@ impl Condition {
     /// # Errors
     /// What is wrong with the text, and what is right. Ranges are left to [`check`], which sees Scenario files, too.
     pub fn value(&self, text: &str) -> Result<Value, String> {
-        (self.takes.read)(text).map_err(|problem| match self.takes.meant(text) {
-            // The notation of every discipline would hide the suggestion.
-            Some(meant) => {
-                let problem = problem.split(", or one of ").next().unwrap_or_default();
-                format!("did you mean `{meant}`? {problem}")
+        (self.takes.read)(text).map_err(|problem| {
+            let problem = match self.takes.meant(text) {
+                Some(meant) => format!("did you mean `{meant}`? {problem}"),
+                None => problem,
+            };
+            // The notation of every discipline would hide a suggestion.
+            match problem.split_once(", or one of ") {
+                Some((first, _)) if problem.starts_with("did you mean") => first.to_owned(),
+                _ => problem,
             }
-            None => problem,
         })
     }
 
