@@ -45,7 +45,8 @@ impl Results {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn read_with(folder: &Path, series: SeriesOf) -> Result<Self, RunnerError> {
-        let (folder, info, runs) = finished(folder)?;
+        let (folder, info) = ended(folder)?;
+        let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
         let mut records = Vec::with_capacity(runs.len());
         each_record(&folder, &info, &folder.runs(), (&runs, series), |record| records.push(record))?;
         Ok(Self { info, records })
@@ -56,7 +57,8 @@ impl Results {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn each(folder: &Path, see: impl FnMut(Record)) -> Result<RunInfo, RunnerError> {
-        let (folder, info, runs) = finished(folder)?;
+        let (folder, info) = ended(folder)?;
+        let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
         each_record(&folder, &info, &folder.runs(), (&runs, SeriesOf::EveryRun), see)?;
         Ok(info)
     }
@@ -84,15 +86,14 @@ impl Results {
     }
 }
 
-/// Where the runs of a folder are whose plan was run to its end.
-fn finished(folder: &Path) -> Result<(Folder, RunInfo, Vec<(RunId, Place)>), RunnerError> {
+/// Opens a folder whose plan ended.
+fn ended(folder: &Path) -> Result<(Folder, RunInfo), RunnerError> {
     let folder = Folder::new(folder);
     let info = RunInfo::read(&folder)?;
     if info.state != State::Complete {
         return Err(RunnerError::Unfinished { folder: folder.path().into() });
     }
-    let runs = inspect(&folder, &info)?.whole(&folder, &info)?;
-    Ok((folder, info, runs))
+    Ok((folder, info))
 }
 
 /// Has `see` take the Records of these lines of the file `path`, some with their series and curves.
