@@ -13,11 +13,14 @@ pub(crate) fn cellcc(folder: &Path) -> Command {
     command
 }
 
-/// The command, which heeds Ctrl-C and a closed terminal: a test in the background of a script ignores SIGINT, one under nohup
+/// The command, which heeds signals: a test in the background of a script ignores SIGINT and SIGQUIT, one under nohup
 /// SIGHUP, and so would the command.
 pub(crate) fn interruptible(folder: &Path) -> std::process::Command {
     let mut command = std::process::Command::new("env");
-    command.arg("--default-signal=INT,HUP").arg(assert_cmd::cargo::cargo_bin!("cellcc")).current_dir(folder);
+    command
+        .arg("--default-signal=INT,QUIT,HUP")
+        .arg(assert_cmd::cargo::cargo_bin!("cellcc"))
+        .current_dir(folder);
     command
 }
 
