@@ -1,4 +1,4 @@
-//! Claims: what a paper says, as a number or an order, and the files that hold them (`claims/*.toml`).
+//! Claims: a paper's statements, as numbers or orders, and the files that hold them (`claims/*.toml`).
 
 use crate::claim_file::{ClaimError, at, expression, group, line_of, malformed};
 use crate::expression::Expression;
@@ -18,19 +18,19 @@ pub struct Claim {
     pub id: String,
     /// The file that it is in, without its ending: `reminis`.
     pub group: String,
-    /// Where in the paper.
+    /// Place in the paper.
     pub source: String,
     /// The paper's statement.
     pub says: String,
     /// The value, as the paper has it: `2.2x`.
     pub reports: String,
-    /// How they are held against each other.
+    /// Kind of comparison between the value and the paper's.
     pub kind: Kind,
-    /// The hit and what is partly, where that is not the kind's own.
+    /// Thresholds of a hit and of partly; none: those of the kind.
     pub thresholds: Option<(f64, f64)>,
-    /// Whether the paper has no number for it, so that a threshold is ours.
+    /// True if the paper has no number for it, so that the threshold is ours.
     pub threshold_is_ours: bool,
-    /// What the runs stand in for; a claim about a live network is at most partly.
+    /// Stand-in for the paper's own conditions, such as recordings for live networks: the verdict is then at most partly.
     pub stand_in: Option<String>,
     /// A remark of its own; its [reasons](Claims::reasons) say why it is missed.
     pub note: String,
@@ -39,14 +39,14 @@ pub struct Claim {
     pub(crate) place: (String, usize),
 }
 
-/// How a claim is judged.
+/// Basis of a claim's verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum By {
-    /// By a quantity, and the data sets of which it is shown as well.
+    /// A quantity, and further data sets for which it is also shown.
     Quantity { text: String, expression: Expression, also: Vec<String> },
-    /// By something that this command cannot run: what it gave, the verdict, and what it is.
+    /// Another program or test, which this command cannot run: its value, its verdict, and its name.
     Elsewhere { value: String, verdict: Verdict, by: String },
-    /// Not at all, for this reason.
+    /// None, for this reason.
     Nothing(String),
 }
 
@@ -55,13 +55,13 @@ pub(crate) enum By {
 pub struct Claims {
     /// In the order of the files.
     pub claims: Vec<Claim>,
-    /// Why claims are missed or not judged, in the order of the files.
+    /// Reasons why claims are missed or not judged, in the order of the files.
     pub reasons: Vec<Reason>,
     /// In the order of the files.
     pub figures: Vec<Figure>,
     /// By their names.
     pub data: BTreeMap<String, DataSet>,
-    /// Where each data set stands.
+    /// File and line of each data set.
     pub(crate) data_places: BTreeMap<String, (String, usize)>,
     /// The recordings.
     pub recordings: Recordings,
@@ -180,7 +180,7 @@ impl Claims {
                 .get_ref()
                 .parse()
                 .map_err(|problem| at(name, line_of(text, kind.span().start), problem))?,
-            // What is not judged here has no use for one.
+            // A claim that is not judged here needs no kind.
             (None, By::Elsewhere { .. } | By::Nothing(_)) => Kind::Bound,
             (None, By::Quantity { .. }) => {
                 return Err(wrong("`kind` is missing, such as `kind = \"times\"`".into()));
@@ -225,7 +225,7 @@ impl Claims {
         })
     }
 
-    /// Gives every data set what it has from another, and checks what names another thing.
+    /// Completes variants of data sets from their bases, and checks that each set names a Scenario and known recordings.
     fn complete(&mut self) -> Result<(), ClaimError> {
         let given = self.data.clone();
         for (name, data) in &mut self.data {
@@ -280,7 +280,7 @@ impl Claims {
 }
 
 impl Claim {
-    /// What of its values is a hit and what partly.
+    /// Ranges of its values for a hit and for partly.
     pub(crate) fn bands(&self) -> Bands {
         let Some((hit, partly)) = self.thresholds else {
             return self.kind.bands(self.paper.unwrap_or(f64::NAN));
@@ -291,7 +291,7 @@ impl Claim {
         Bands { hit: band(hit), partly: band(partly) }
     }
 
-    /// The texts of its quantity: what is judged, and the same of other data sets.
+    /// The expression that is judged, and its copies for further data sets, with their names.
     pub(crate) fn quantities(&self) -> Vec<(Option<&str>, Expression)> {
         let By::Quantity { expression, also, .. } = &self.by else { return Vec::new() };
         let others = also.iter().map(|data| (Some(data.as_str()), expression.of_data(data)));
@@ -299,7 +299,7 @@ impl Claim {
     }
 }
 
-/// Whether a place in a paper has these words: `Table 2, Figure 4` has `table-2`.
+/// True if a place in a paper has these words: `Table 2, Figure 4` has `table-2`.
 fn is_in(source: &str, words: &str) -> bool {
     let slug: String =
         source.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();

@@ -1,4 +1,4 @@
-//! Data sets: a Scenario, its recordings by name, what is set differently, and what a smaller scale changes.
+//! Data sets: a Scenario, its recordings by name, changed settings, and those of a smaller scale.
 
 use crate::Recordings;
 use cellcc_experiment::PlanFile;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use toml::{Table, Value};
 
-/// What runs a claim is about.
+/// Specification of the runs that a claim is about.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DataSet {
-    /// The data set that this one is a variant of: what it does not say is as there.
+    /// Base of this variant, which supplies everything that the variant leaves out.
     pub from: Option<String>,
     /// The Scenario file.
     pub scenario: String,
@@ -20,11 +20,11 @@ pub struct DataSet {
     pub recordings: OneOrMany,
     /// Other links, after the recordings.
     pub traces: OneOrMany,
-    /// Each recording is looked at as long as it is, and nothing is sent: only `limit` has runs.
+    /// Each recording is read over its whole length, and nothing is sent: only `limit` has runs.
     pub whole: bool,
     /// Keys of the Scenario with other values.
     pub set: BTreeMap<String, Value>,
-    /// The same for `--scale smaller`: shorter runs, never fewer recordings.
+    /// Further keys with other values at `--scale smaller`: shorter runs, never fewer recordings.
     pub smaller: BTreeMap<String, Value>,
 }
 
@@ -39,7 +39,7 @@ pub enum OneOrMany {
     Many(Vec<String>),
 }
 
-/// How much is run.
+/// Scale at which the data sets are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Scale {
     /// Shorter runs, on the same links.
@@ -80,7 +80,7 @@ impl OneOrMany {
 }
 
 impl DataSet {
-    /// What this one says, and where it says nothing, what `base` does.
+    /// This data set, with the values of `base` where it has none.
     pub(crate) fn over(self, base: &Self) -> Self {
         let text = |own: String, base: &str| if own.is_empty() { base.to_owned() } else { own };
         let many = |own: OneOrMany, base: &OneOrMany| if own == OneOrMany::None { base.clone() } else { own };

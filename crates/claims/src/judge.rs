@@ -12,7 +12,7 @@ use cellcc_units::instead;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Of a list: in more resamples than this share the verdict is another one.
+/// A list's verdict is near another one where more than this share of the resamples give another.
 const NEAR: f64 = 0.05;
 
 /// A claim with its verdict.
@@ -22,7 +22,7 @@ pub struct Judged {
     pub id: String,
     /// The paper: the file that the claim is in, without its ending.
     pub group: String,
-    /// Where in the paper.
+    /// Place in the paper.
     pub source: String,
     /// The paper's statement.
     pub says: String,
@@ -44,22 +44,22 @@ pub struct Judged {
     pub near: bool,
     /// The threshold is ours.
     pub threshold_is_ours: bool,
-    /// The same quantity of other data sets: their names and values.
+    /// Its quantity for further data sets: their names and values.
     pub also: Vec<(String, Vec<f64>)>,
-    /// Why there is no verdict, or who gave it.
+    /// Reason why there is no verdict, or the program that gave it.
     pub why: Option<String>,
-    /// What else there is to say.
+    /// A further remark.
     pub note: String,
 }
 
-/// What runs some claims need, of each data set.
+/// Runs that claims and figures need, by data set.
 #[derive(Debug, Default)]
 pub struct Needs(BTreeMap<String, Vec<RunValue>>);
 
 impl Needs {
-    /// What this expression needs, too; `data` where it names no data set.
+    /// Adds the runs of this expression; `data` is their data set where it names none.
     pub fn add(&mut self, expression: &Expression, data: Option<&str>) {
-        // Which values a varied condition has only the Scenario says: a run under any of them is needed.
+        // Only the Scenario lists the values of a varied condition: a run under any of them is needed.
         expression.written_out().each_run(&mut |run| {
             let Some(name) = run.data.as_deref().or(data) else { return };
             let runs = self.0.entry(name.to_owned()).or_default();
@@ -87,7 +87,7 @@ impl Needs {
         schemes
     }
 
-    /// Whether a run of a data set is needed; and if so, whether its time series are.
+    /// `None` if this run of a data set is not needed; else true if its time series are.
     pub fn of(&self, data: &str, run: &Run) -> Option<bool> {
         let needing = self.0.get(data).into_iter().flatten();
         let needing =
@@ -97,10 +97,10 @@ impl Needs {
 }
 
 impl Claims {
-    /// What runs these claims and figures need.
+    /// Runs that these claims and figures need.
     ///
     /// # Errors
-    /// A data set that is not there, with what names it.
+    /// A data set that does not exist, or an expression without one, with its claim or figure.
     pub fn needs<'a>(
         &self,
         claims: impl IntoIterator<Item = &'a Claim>,
@@ -145,7 +145,7 @@ impl Claims {
 }
 
 impl Claim {
-    /// The data sets that it is about, and those of which it is shown as well.
+    /// The data sets that it is about, and those for which it is also shown.
     pub fn data(&self) -> Vec<&str> {
         let By::Quantity { expression, also, .. } = &self.by else { return Vec::new() };
         let mut data: Vec<&str> = also.iter().map(String::as_str).collect();
@@ -157,10 +157,10 @@ impl Claim {
         data
     }
 
-    /// Checks that everything which it names is there, without any run.
+    /// Checks that everything it names exists, without any run.
     ///
     /// # Errors
-    /// What is not there, with file and line.
+    /// The first thing that is missing or does not fit, with file and line.
     pub fn check(&self, runs: &DataRuns) -> Result<(), ClaimError> {
         for (_, expression) in self.quantities() {
             Quantity::new(&expression, None, runs, Units::Traces).map_err(|error| self.error(&error))?;
@@ -239,7 +239,7 @@ impl Claim {
         }
     }
 
-    /// The numbers of a value; of statements the share that holds.
+    /// The numbers of a value; for statements, the share of those that hold.
     fn shown(&self, value: Value) -> Vec<f64> {
         match value {
             Value::Number(number) => vec![number],

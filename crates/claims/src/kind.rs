@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How a value is held against what the paper says.
+/// Comparison of a value with the paper's statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Delays, power, RTTs, large ratios: within a factor of the paper's, and on the same side of 1.
@@ -15,7 +15,7 @@ pub enum Kind {
     Ratio,
     /// Use, Jain's index, parts lost or saved.
     Share,
-    /// Times.
+    /// Durations: within a factor of the paper's.
     Time,
     /// Rare events on one run.
     Count,
@@ -53,7 +53,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nobody can say: it cannot be expressed, or was not run.
+    /// Unknown: it cannot be expressed, or was not run.
     Untested,
     /// It does not agree.
     Miss,
@@ -77,7 +77,7 @@ const OF_THE_EFFECT: (f64, f64) = (0.5, 0.25);
 const RATIO: (f64, f64) = (0.05, 0.15);
 const SHARE: (f64, f64) = (0.05, 0.10);
 const COUNT: (f64, f64) = (2.0, 4.0);
-/// How far beyond a bound is partly.
+/// Distance beyond a bound that is still partly, as a share of the bound.
 const BEYOND: f64 = 0.10;
 /// A share of pairs, of statements or of traces.
 const ALL: (f64, f64) = (1.0, 0.75);
@@ -115,18 +115,18 @@ impl Kind {
         ("correlation", Self::Correlation),
     ];
 
-    /// Whether it is held against a number of the paper.
+    /// True if it compares with a number of the paper.
     pub(crate) fn needs_number(self) -> bool {
         use Kind::{AtLeast, AtMost, Count, Ratio, Share, Time, Times};
         matches!(self, Times | Ratio | Share | Time | Count | AtLeast | AtMost)
     }
 
-    /// Whether a list is one statement after another, whose share counts; else each number is judged, and the worst counts.
+    /// True if a list holds statements, judged by the share that hold; else each number is judged, and the worst counts.
     pub(crate) fn is_of_statements(self) -> bool {
         matches!(self, Self::Order | Self::Set | Self::Every | Self::Mostly)
     }
 
-    /// The bands around what the paper says.
+    /// The bands around the paper's number, or the fixed ones of a kind without.
     pub(crate) fn bands(self, paper: f64) -> Bands {
         let least =
             |(hit, partly): (f64, f64)| Bands { hit: (hit, f64::INFINITY), partly: (partly, f64::INFINITY) };
@@ -192,14 +192,14 @@ impl Bands {
         }
     }
 
-    /// Whether an interval reaches into another verdict.
+    /// True if an interval reaches into another verdict.
     pub(crate) fn differ_in(&self, (low, high): (f64, f64)) -> bool {
         let edges = [self.hit.0, self.hit.1, self.partly.0, self.partly.1];
         self.verdict(low) != self.verdict(high) || edges.into_iter().any(|edge| low < edge && edge < high)
     }
 }
 
-/// The verdict on a value: of several numbers that of the worst, of statements that of their share.
+/// The verdict on a value: the worst of several numbers', or that of the share of statements that hold.
 pub(crate) fn judge(kind: Kind, bands: Bands, value: &Value) -> Verdict {
     match value {
         Value::Number(number) => bands.verdict(*number),

@@ -1,15 +1,15 @@
-//! What the papers say, as data: one language of quantities over Records, and verdicts. Pure: no file is read and nothing is run
-//! here. `cellcc reproduce` does both (docs/how-to/reproduce.md).
+//! The papers' claims as data: one language of quantities over Records, and verdicts. Pure: this crate reads no file and runs
+//! nothing. `cellcc reproduce` does both (docs/how-to/reproduce.md).
 //!
-//! | noun | what it is |
+//! | noun | meaning |
 //! |---|---|
-//! | [`DataSet`] | a Scenario, its recordings by name, what is set differently, what a smaller scale changes |
+//! | [`DataSet`] | a Scenario, its recordings by name, changed settings, and those of a smaller scale |
 //! | [`Quantity`] | an [`Expression`](expression::Expression) whose runs have been found: a number, or several |
-//! | [`Claim`] | what a paper says, where, and how a quantity is held against it |
+//! | [`Claim`] | a paper's statement, its place, and how a quantity is compared with it |
 //! | [`Figure`] | a figure of a paper: quantities over one another or over time, and the paper's values |
 //! | [`Judged`] | the verdict, the value and its interval |
-//! | [`cases`] | what a congestion controller must do: cases, and verdicts on a subject |
-//! | [`page`] | a table of a page: each cell is a quantity too, and is held against the text |
+//! | [`cases`] | requirements on a congestion controller: cases, and verdicts on a subject |
+//! | [`page`] | a table of a page: each cell is also a quantity, and is compared with the text |
 
 pub mod cases;
 mod claim;

@@ -1,6 +1,6 @@
-//! Tables of pages whose cells are quantities: the short form of the language, and how a cell is held against its text.
+//! Tables of pages whose cells are quantities: the short form of the language, and the comparison of a cell with its text.
 //!
-//! A comment before a table says what it is checked by:
+//! A comment before a table says how to check it:
 //!
 //! ```text
 //! <!-- checked: COMMAND
@@ -9,9 +9,9 @@
 //! <!-- unchecked: REASON -->
 //! ```
 //!
-//! `COMMAND` is a `cellcc compare`, or the name of a data set. `rows` and `columns` say in the table's order what each shows, `-` for
-//! one that is not checked, such as a column of names. Several comments before a table check a part each. [`cell`] has the words of a
-//! selection. A number in running text is checked by `1.65<!-- REM-04 -->`, with the value of that claim.
+//! `COMMAND` is a `cellcc compare`, or the name of a data set. `rows` and `columns` give the selection of each, in the table's
+//! order, or `-` if it is not checked, such as a column of names. Several comments before a table check a part each. [`cell`]
+//! has the words of a selection. A number in running text is checked by `1.65<!-- REM-04 -->`, with the value of that claim.
 
 pub mod cell;
 mod number;
@@ -29,7 +29,7 @@ use thiserror::Error;
 #[error("{0}")]
 pub struct PageError(String);
 
-/// A page, and what of it is checked.
+/// A page, and its checked parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
     /// Its name.
@@ -50,7 +50,7 @@ pub struct Page {
 pub struct Check {
     /// Its line.
     pub line: usize,
-    /// What is run.
+    /// The command that gives the runs, or the name of a data set.
     pub command: String,
     rows: Vec<String>,
     columns: Vec<String>,
@@ -73,16 +73,16 @@ pub struct Cell {
     /// Its line.
     pub line: usize,
     index: usize,
-    /// What its row and its column say.
+    /// The selections of its row and its column.
     pub what: String,
-    /// What it shows, number by number.
+    /// The quantity of each of its numbers, in order.
     pub values: Vec<cell::CellValue>,
 }
 
-/// A number that is no longer so.
+/// A number that no longer agrees with the runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drift {
-    /// Where and what.
+    /// The place and the problem, for a message.
     pub text: String,
     /// By more than one in the last digit: not rounding, but something else.
     pub is_large: bool,
@@ -99,7 +99,7 @@ const CHECKED: &str = "<!-- checked: ";
 const UNCHECKED: &str = "<!-- unchecked: ";
 const END: &str = "-->";
 
-/// What follows is shown, and is not a comment: a fenced block or a span of code has begun.
+/// True if the text that follows is shown, and is not a comment: a fenced block or a span of code has begun.
 fn is_code(before: &str) -> bool {
     before.ends_with('`') || before.lines().filter(|line| line.starts_with("```")).count() % 2 == 1
 }
@@ -108,7 +108,7 @@ impl Page {
     /// Reads a page.
     ///
     /// # Errors
-    /// A comment without a table, or with another number of rows than it.
+    /// A comment without `rows:`, `columns:` or a table, or with another number of rows than its table.
     pub fn read(name: &str, text: &str) -> Result<Self, PageError> {
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         let mut page = Self {
@@ -200,7 +200,7 @@ impl Page {
         }
     }
 
-    /// The cells of a check, with what they show.
+    /// The checked cells of a table, with their quantities.
     ///
     /// # Errors
     /// A row or a column that selects nothing.
@@ -222,7 +222,7 @@ impl Page {
         Ok(found)
     }
 
-    /// Holds a cell against the numbers that came out (nothing: not checked; NaN: there is none), and puts those in that drifted.
+    /// Compares a cell with the numbers of the runs (none: not checked; NaN: no such number), and replaces the ones that drifted.
     pub fn compare(&mut self, cell: &Cell, values: &[Option<f64>]) -> Vec<Drift> {
         let line = self.lines[cell.line - 1].clone();
         let Some((begin, end)) = cell_at(&line, cell.index) else { return Vec::new() };
@@ -232,11 +232,11 @@ impl Page {
         drifts
     }
 
-    /// Holds a number in running text against the value of its claim, and puts that in where it drifted.
+    /// Compares a number in running text with the value of its claim, and replaces it where it drifted.
     pub fn compare_mention(&mut self, mention: &Mention, value: f64) -> Vec<Drift> {
         let line = self.lines[mention.line - 1].clone();
         let place = format!("{}:{}: {}", self.name, mention.line, mention.claim);
-        // What stands before it may have been replaced.
+        // An earlier number in this line may have been replaced.
         let comment = format!("<!-- {} -->", mention.claim);
         let Some(at) = line.find(&comment) else { return Vec::new() };
         let Some(number) = numbers(&line[..at]).pop() else { return Vec::new() };
@@ -245,13 +245,13 @@ impl Page {
         drifts
     }
 
-    /// The page with what drifted replaced.
+    /// The page with the drifted numbers replaced.
     pub fn text(&self) -> String {
         self.lines.join("\n")
     }
 }
 
-/// A text with the numbers that drifted replaced, and what they were.
+/// A text with the drifted numbers replaced, and the drifts.
 fn compared(text: &str, values: &[Option<f64>], place: &str) -> (String, Vec<Drift>) {
     let shown = numbers(text);
     let mut replaced: BTreeMap<usize, String> = BTreeMap::new();
@@ -290,7 +290,7 @@ fn cells(line: &str) -> Vec<String> {
     line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// Where in a line of a table the cell at this index is.
+/// Byte range of the cell at this index in a line of a table.
 fn cell_at(line: &str, index: usize) -> Option<(usize, usize)> {
     // Before the first cell is the line's first bar.
     let mut bars = line.match_indices('|').map(|(at, _)| at).skip(index);

@@ -16,7 +16,7 @@ use cellcc_statistics::{Average, Certainty, FEWEST, Kind, percentile_interval, r
 #[derive(Debug, Clone)]
 pub struct Quantity {
     node: Node,
-    /// How many traces (or runs) each set of them has that the expression is about.
+    /// Number of traces (or runs) in each group that the expression is about.
     groups: Vec<usize>,
 }
 
@@ -24,7 +24,7 @@ impl Quantity {
     /// Finds the runs of an expression. Where it names no data set, `data` is meant.
     ///
     /// # Errors
-    /// What is not there, or does not go together, with the place in the expression.
+    /// The first part that is missing or does not fit, with its place in the expression.
     pub fn new(
         expression: &Expression,
         data: Option<&str>,
@@ -34,7 +34,7 @@ impl Quantity {
         Self::found(expression, data, runs, units, false)
     }
 
-    /// The same for a figure, in which a number for each trace is a point each.
+    /// Finds the runs of an expression for a figure, in which each trace's number is a point.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -70,18 +70,18 @@ impl Quantity {
         Ok(Self { node, groups })
     }
 
-    /// What it is: a number, or several. NaN where something that it needs is not there.
+    /// Its value: a number, or several. NaN where something that it needs is missing.
     pub(crate) fn value(&self) -> Value {
         self.node.value(None)
     }
 
-    /// Its numbers are of a trace each.
+    /// True if it has one number for each trace.
     pub(crate) fn is_of_traces(&self) -> bool {
         matches!(self.node.sampled(None), Sampled::Traces(_))
     }
 
-    /// The same of each resample of the traces. All parts have the same draws, and parts on the same traces too where they are of two
-    /// data sets. Nothing where there are fewer than `fewest` traces.
+    /// Its value for each resample of the traces. Parts on the same traces have the same draws, even where they are from two data
+    /// sets. Empty where a group has fewer than `fewest` traces.
     pub(crate) fn resampled(&self, fewest: usize) -> Vec<Value> {
         if self.groups.iter().any(|count| *count < fewest) {
             return Vec::new();
@@ -97,8 +97,8 @@ impl Quantity {
         }
     }
 
-    /// The 95 % interval of a single number: bootstrap-t of a plain mean, percentiles of all else. Of fewer than
-    /// ten traces it has none (docs/metrics.md says why).
+    /// The 95 % interval of a single number: bootstrap-t for a plain mean, percentiles for all else; none with fewer than
+    /// ten traces (docs/metrics.md says why).
     pub(crate) fn interval(&self) -> Option<(f64, f64)> {
         if let Node::Aggregate(Aggregate::Mean, of) = &self.node
             && let Sampled::Traces(values) = of.sampled(None)
@@ -122,12 +122,12 @@ impl Quantity {
         }
     }
 
-    /// The interval that a cell of a page shows where it asks for one: by percentiles, and of few traces, too.
+    /// The 95 % interval for a cell of a page that shows one: by percentiles, even from as few as two traces.
     pub fn interval_of_page(&self) -> Option<(f64, f64)> {
         self.percentiles(2)
     }
 
-    /// Its 95 % interval by percentiles, of at least so many traces.
+    /// Its 95 % interval by percentiles; none with fewer than `fewest` traces.
     fn percentiles(&self, fewest: usize) -> Option<(f64, f64)> {
         let numbers = self.resampled(fewest).into_iter().map(|value| match value {
             Value::Number(number) => Some(number),

@@ -8,7 +8,7 @@ use std::fmt;
 /// The most words of a title.
 const TITLE_WORDS: usize = 12;
 
-/// Why claims are missed, or cannot be judged.
+/// Reason why claims are missed, or cannot be judged.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reason {

@@ -4,7 +4,7 @@ use cellcc_experiment::expand_braces;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The recordings that data sets name, with their hashes. Nothing of them is in the repository.
+/// The recordings that data sets name, with their hashes. The repository holds none of the recordings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(transparent)]
 pub struct Recordings(BTreeMap<String, String>);
@@ -15,8 +15,8 @@ impl Recordings {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The names that a pattern stands for, in order: a folder, or a name with `*`, `?` and `{alternatives}`. What stands behind a
-    /// comma (`,offset=34s`) is kept.
+    /// The names that a pattern stands for, in order: a folder, or a name with `*`, `?` and `{alternatives}`. Options after a
+    /// comma (`,offset=34s`) are kept.
     ///
     /// # Errors
     /// A pattern that no recording has.

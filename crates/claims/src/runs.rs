@@ -1,4 +1,4 @@
-//! What was run, and what came out of it.
+//! Runs of data sets, and their outcomes.
 
 use crate::metrics::{self, Scalars};
 use cellcc_experiment::{Curve, Record, Scenario, Series, expand_braces, same_scheme, varied};
@@ -15,17 +15,17 @@ pub struct Run {
     pub scheme: String,
     /// The varied conditions that it has.
     pub conditions: Vec<(String, String)>,
-    /// What ran it.
+    /// Name of the driver.
     pub driver: String,
     /// The link.
     pub trace: String,
     /// The seed.
     pub seed: u64,
-    /// What came out; none where it has not been run, or failed.
+    /// Its outcome; none where it has not been run, or failed.
     pub outcome: Option<Arc<Outcome>>,
 }
 
-/// What quantities need of a Record.
+/// Parts of a Record that quantities need.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Outcome {
     pub(crate) total: Scalars,
@@ -54,7 +54,7 @@ impl Run {
         }
     }
 
-    /// Whether it is of this scheme and has all these conditions.
+    /// True if it has this scheme and all these conditions.
     pub(crate) fn is(&self, scheme: &str, wanted: &[(String, String)]) -> bool {
         same_scheme(&self.scheme, scheme) && wanted.iter().all(|(key, value)| self.has(key, value))
     }
@@ -95,14 +95,14 @@ fn flatten(key: &str, table: &toml::Table, parts: &mut Vec<(String, String)>) {
     }
 }
 
-/// Whether a text has the form of this pattern, in which `*` stands for anything and `{a,b}` for either.
+/// True if a text has the form of this pattern, in which `*` stands for anything and `{a,b}` for either.
 fn matches(text: &str, pattern: &str) -> bool {
     let is =
         |pattern: &str| glob::Pattern::new(pattern).map_or(text == pattern, |pattern| pattern.matches(text));
     expand_braces(pattern).map_or_else(|_| is(pattern), |patterns| patterns.iter().any(|pattern| is(pattern)))
 }
 
-/// Whether a trace has this name: as it is, or its file's name with its kind or without.
+/// True if a trace has this name: as it is, or its file's name with its endings or without.
 fn trace_is(trace: &str, pattern: &str) -> bool {
     let file = trace.rsplit(['/', '\\']).next().unwrap_or(trace);
     let unpacked = file.strip_suffix(".gz").or_else(|| file.strip_suffix(".xz")).unwrap_or(file);

@@ -4,7 +4,7 @@ use crate::{Claim, Claims, Judged, Reason, Scale, State, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// How many claims there are of each verdict.
+/// Number of claims with each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "the names say it")]
 pub struct Counts {
@@ -31,7 +31,7 @@ impl Counts {
     }
 }
 
-/// The values with this many digits that count; of more than four the smallest and the largest.
+/// The values with this many significant digits; of more than four, the smallest and the largest.
 pub(crate) fn values(judged: &Judged, digits: usize) -> String {
     match &judged.stated {
         Some(stated) => stated.replace(['\t', '\n'], " "),
@@ -59,7 +59,7 @@ pub(crate) fn interval(judged: &Judged, digits: usize) -> String {
     })
 }
 
-/// A number with so many digits that count.
+/// A number with this many significant digits, and all of those before the point.
 pub(crate) fn number(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "none".into() } else { "never".into() };
@@ -83,7 +83,7 @@ impl Judged {
         interval(self, 3)
     }
 
-    /// The same quantity of other data sets, as people read it.
+    /// Its quantity for further data sets, as people read it.
     pub fn also_texts(&self) -> impl Iterator<Item = (&str, String)> {
         self.also.iter().map(|(data, values)| (data.as_str(), numbers(values, 3)))
     }
@@ -114,7 +114,7 @@ pub fn paper_title(group: &str) -> &str {
     PAPERS.iter().find(|(known, _)| *known == group).map_or(group, |(_, title)| title)
 }
 
-/// How many of each verdict the state has, a row a paper: for README.
+/// Number of claims with each verdict of the state, one row per paper: for README.
 pub fn short_markdown(claims: &Claims, state: &State) -> String {
     let mut text =
         String::from("| paper | claims | hit | partly | miss | not judged |\n|---|---|---|---|---|---|\n");
@@ -171,7 +171,7 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
     text
 }
 
-/// Why claims are missed or cannot be judged, once each: the cause, and the experiment that isolates it.
+/// Reasons why claims are missed or cannot be judged, once each: the cause, and the experiment that isolates it.
 fn causes(claims: &Claims, group: &str) -> String {
     let of_group = reasons_of(claims, group);
     let lines: String = of_group

@@ -1,4 +1,4 @@
-//! What is made of a part of the time series of a run.
+//! Numbers computed from a part of the time series of a run.
 
 use crate::expression::{ColumnUse, Operator, Reduction, Threshold, Window};
 use crate::runs::Outcome;
@@ -6,7 +6,7 @@ use cellcc_experiment::Curve;
 use cellcc_statistics::{mean, rank_correlation};
 use cellcc_units::Span;
 
-/// Of bins, this share is at most the 95th percentile.
+/// Share of the bins that are at most the 95th percentile.
 const P95: f64 = 0.95;
 
 /// The value; none where the run has no such column, or no bin of it in the window.
@@ -92,7 +92,7 @@ fn raw(outcome: &Outcome, name: &str, window: Window) -> Option<Vec<f64>> {
     Some(values.get(first..last)?.iter().map(|value| f64::from(*value)).collect())
 }
 
-/// The bins in the window over seconds, in at most so many points: each is the mean of neighbours, NaN where there is nothing.
+/// The bins in the window over seconds, in at most `most` points: each is the mean of neighbours, NaN where there is nothing.
 pub(crate) fn over_time(
     outcome: &Outcome,
     name: &str,
@@ -124,7 +124,7 @@ fn height(curve: &Curve, at: f64) -> Option<f64> {
     if x2 == at { Some(y2) } else { (x1 < at).then(|| y1 + (y2 - y1) * (at - x1) / (x2 - x1)) }
 }
 
-/// How many whole bins there are in a span.
+/// Number of whole bins in a span.
 fn count(span: Span, bin: Span) -> usize {
     (span.as_nanos() / bin.as_nanos().max(1)) as usize
 }

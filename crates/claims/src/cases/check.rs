@@ -8,10 +8,10 @@ use cellcc_experiment::{Driver, Plan, PlanFile, PlannedRun, Record, RunId, is_li
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What came out of runs: a Record with its whole series, or why the run failed.
+/// Outcomes of runs: a Record with its whole series, or the reason why the run failed.
 pub type Outcomes = BTreeMap<RunId, Result<Record, String>>;
 
-/// In real time a case is run so often, and the majority counts.
+/// Seeds of a case in real time: it runs once with each, and the majority counts.
 const REAL_TIME_SEEDS: &str = "1..3";
 
 /// One run of a case by one driver, or why it cannot be run.
@@ -21,7 +21,7 @@ struct Asked<'a> {
     run: Result<PlannedRun, (Ruling, String)>,
 }
 
-/// Plans the cases for these drivers, has `run` run the plans (a second one where cases have two runs), and judges what came out.
+/// Plans the cases for these drivers, has `run` run the plans (a second one where cases have two runs), and judges the outcomes.
 ///
 /// # Errors
 /// Those of `run`.
@@ -51,7 +51,7 @@ pub fn check<E>(
 
 type Known = BTreeMap<RunId, Result<Arc<Outcome>, String>>;
 
-/// Runs what has not been run.
+/// Runs each run that has no outcome yet, once.
 fn run_all<E>(
     asked: &[Asked],
     known: &mut Known,
@@ -136,7 +136,7 @@ impl Asked<'_> {
             let why = format!("it stalled: nothing arrived in {}", run.scenario.duration);
             return vec![self.whole(Ruling::Error, why)];
         }
-        // What names no moment can be judged without.
+        // A condition that names no moment can be judged even if the moments are not shown.
         let (moments, unshown) = match Moments::of(&self.case.moments, outcome, &subject.shows) {
             Ok(moments) => (moments, None),
             Err(why) => (Moments::none(&self.case.moments), Some(why)),
@@ -172,7 +172,7 @@ impl Asked<'_> {
         texts.zip(conditions).map(finding).collect()
     }
 
-    /// What is said of the run as a whole.
+    /// Finding on the run as a whole.
     fn whole(&self, ruling: Ruling, why: String) -> Finding {
         let driver = self.file.drivers.first().map_or("", String::as_str);
         let blank = self.case.unjudged(driver, ruling, &why);

@@ -1,4 +1,4 @@
-//! Conditions of a case: read with the moments of a run, and held against what came out of it.
+//! Conditions of a case: read with the moments of a run, and judged by its outcome.
 
 use super::Case;
 use crate::expression::{Expression, Operator, Reduction, RunValue, Threshold, What, parse_of_run};
@@ -10,10 +10,10 @@ use cellcc_units::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the run is called in expressions.
+/// Name of the run in expressions.
 const RUN: &str = "run";
 
-/// When something first held, by name; none: never.
+/// Time at which each moment first held, by name; none: it never did.
 pub(super) struct Moments(Vec<(String, Option<Span>)>);
 
 /// A condition as it was read: two values, and how they are compared.
@@ -21,15 +21,15 @@ pub(super) struct Condition {
     value: Expression,
     operator: Operator,
     bound: Expression,
-    /// Why it cannot be judged of this subject.
+    /// Reason why it cannot be judged for this subject; none: it can.
     skip: Option<String>,
 }
 
-/// Outcome of an assertion.
+/// Outcome of a condition.
 pub(super) enum Held {
     /// Outcome, value and bound.
     Judged(bool, f64, f64),
-    /// Why nobody can say.
+    /// Reason why it cannot be judged.
     Skip(String),
 }
 
@@ -85,7 +85,7 @@ impl Moments {
     }
 }
 
-/// When `CONDITION[, FROM..[TO]][, for TIME]` first held.
+/// Time at which `CONDITION[, FROM..[TO]][, for TIME]` first held; none: it never did.
 fn first(text: &str, outcome: &Outcome, shows: &[ShownValue]) -> Result<Option<Span>, String> {
     let parsed =
         parse_of_run(&format!("reached_s({text})"), RUN).map_err(|error| format!("`{text}`: {error}"))?;
@@ -118,7 +118,7 @@ impl Case {
         self.read_with(&zero, &[]).map(drop)
     }
 
-    /// Whether a condition names neither a moment nor a column that not every flow has.
+    /// True if at least one condition names no moment, and only columns that every flow has.
     pub(super) fn has_condition_for_any(&self) -> bool {
         let is_for_any = |(text, _): &(String, String)| {
             parse_of_run(text, RUN).is_ok_and(|parsed| {
@@ -162,7 +162,7 @@ impl Condition {
         Err("write one comparison, such as `utilisation over 12s..20s >= 0.9`".into())
     }
 
-    /// Holds it against what came out of a run.
+    /// Judges it by the outcome of a run.
     pub(super) fn holds(&self, outcome: &Arc<Outcome>) -> Held {
         let gap = || missing(&self.value, outcome).or_else(|| missing(&self.bound, outcome));
         if let Some(why) = self.skip.clone().or_else(gap) {
@@ -215,7 +215,7 @@ fn missing(expression: &Expression, outcome: &Outcome) -> Option<String> {
     gap
 }
 
-/// The columns that are taken of a run.
+/// The columns that a value of a run reads.
 fn columns(run: &RunValue) -> Vec<&String> {
     let What::Columns(used) = &run.what else { return Vec::new() };
     match &used.reduction {

@@ -1,4 +1,4 @@
-//! What was found: one condition of one run, the verdict of several, and JUnit's XML.
+//! Findings: one condition of one run, the verdict of several, and JUnit's XML.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub struct Finding {
     pub seed: Option<u64>,
     /// As the case has it.
     pub condition: String,
-    /// Where it comes from: `draft 10.15`; `ours`.
+    /// Source of the condition: `draft 10.15`; `ours`.
     pub source: String,
     /// The verdict.
     pub ruling: Ruling,
@@ -41,7 +41,7 @@ pub struct Finding {
     pub value: Option<f64>,
     /// The right side.
     pub bound: Option<f64>,
-    /// Why there is no verdict or no value.
+    /// Reason why there is no verdict or no value.
     pub why: Option<String>,
     /// The id of the run: its content hash.
     pub record: Option<String>,
@@ -63,14 +63,14 @@ impl Ruling {
         }
     }
 
-    /// It speaks against the subject.
+    /// True if it speaks against the subject.
     pub fn is_bad(self) -> bool {
         matches!(self, Self::Fail | Self::Error)
     }
 }
 
 impl Finding {
-    /// What is said of a case where nothing was run.
+    /// Finding on a whole case, with this reason and no run.
     pub fn of_case(case: &str, says: &str, driver: &str, ruling: Ruling, why: &str) -> Self {
         Self {
             case: case.into(),
@@ -129,7 +129,7 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Of several runs in real time the verdict that most of them have, by one of those, and how many they are.
+/// Merges runs in real time: for each condition one finding with the most frequent verdict, and the number of runs that agree.
 pub(super) fn majority(findings: Vec<Finding>) -> Vec<Finding> {
     let mut groups: Vec<Vec<Finding>> = Vec::new();
     let mut places = BTreeMap::new();

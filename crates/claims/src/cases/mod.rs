@@ -1,11 +1,11 @@
-//! Cases of conformance: what a congestion controller must do, as data in `cases/`, and verdicts. `cellcc check` runs them
+//! Cases of conformance: requirements on a congestion controller, as data in `cases/`, and verdicts. `cellcc check` runs them
 //! (docs/how-to/check.md).
 //!
-//! | noun | what it is |
+//! | noun | meaning |
 //! |---|---|
-//! | [`Suite`] | the cases of a file, and the schemes that they are about |
+//! | [`Suite`] | the cases of a file, and the schemes that they check |
 //! | [`Case`] | a Scenario in which `$s` stands for the subject, moments of its run, and conditions |
-//! | [`Subject`] | what is checked, and what it shows |
+//! | [`Subject`] | the scheme or controller under check, and the values that it shows |
 //! | [`check`] | plans cases, has their runs run, and judges them |
 //! | [`Finding`] | one condition of one run: the value, and the verdict |
 //!
@@ -28,10 +28,10 @@ use condition::Moments;
 use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 
-/// What stands for the subject in the schemes of a case.
+/// Placeholder for the subject in the schemes of a case.
 const SUBJECT: &str = "$s";
 
-/// The suite of the cases that are marked so, wherever they stand.
+/// Suite of the cases marked `quick`, from every file.
 const QUICK: &str = "quick";
 
 /// The files of `cases/`.
@@ -48,9 +48,9 @@ const FILES: [(&str, &str); 5] = [
 pub struct Suite {
     /// The file's name without folder and ending: `bbr`.
     pub name: String,
-    /// What its cases are about.
+    /// Topic of its cases.
     pub says: String,
-    /// Names of the schemes that are checked by it unless suites are named; none: every one.
+    /// Names of the schemes that it checks unless suites are named; empty: all of them.
     pub subjects: Vec<String>,
     /// In the order of the file.
     pub cases: Vec<Case>,
@@ -63,19 +63,19 @@ pub struct Case {
     pub id: String,
     /// The requirement in words.
     pub says: String,
-    /// It belongs to the suite `quick`, too.
+    /// Also part of the suite `quick`.
     pub quick: bool,
-    /// Why nothing can judge it today.
+    /// Reason why nothing can judge it today; none: something can.
     pub cannot: Option<String>,
     file: PlanFile,
-    /// What the second run has differently; `$moment` stands for a time in it.
+    /// Settings that the second run changes; `$moment` stands for a time in them.
     then: Table,
     moments: Vec<(String, String)>,
     /// Each with its source.
     conditions: Vec<(String, String)>,
 }
 
-/// The assertions.
+/// The scheme or controller under check, and the values that it shows.
 #[derive(Debug, Clone)]
 pub struct Subject {
     text: String,
@@ -120,11 +120,11 @@ pub fn suites() -> Result<Vec<Suite>, ClaimError> {
     FILES.into_iter().map(|(file, text)| Suite::read(file, text)).collect()
 }
 
-/// The cases that are asked for: those of the suites of these names, or `quick`, and with names of their own like these. Where no
-/// suite is named, those that are about the subject; a case that is named is meant, whatever it is about.
+/// Selects the cases of these suites, or of `quick`, that have one of these names; an empty list of either selects all. Without
+/// `suites`, and in `quick`, only suites about the subject count; a case that is named is meant, whatever its suite is about.
 ///
 /// # Errors
-/// A name that none has.
+/// A name that no suite or no case has, or names that have no case in common.
 pub fn chosen<'a>(
     all: &'a [Suite],
     subject: &Subject,
@@ -182,7 +182,7 @@ impl Suite {
         Ok(Self { name, says: given.says, subjects: given.subjects, cases })
     }
 
-    /// Whether a subject is checked by it unless suites are named.
+    /// True if it checks this subject when no suites are named.
     pub fn is_about(&self, subject: &Subject) -> bool {
         self.subjects.is_empty() || self.subjects.contains(&subject.name)
     }
@@ -216,20 +216,20 @@ impl Case {
         Ok(case)
     }
 
-    /// Whether it is called so: `bbr/15`, `15`, or a pattern of such names.
+    /// True if `name` is its id (`bbr/15`), the last part of it (`15`), or a pattern of either.
     pub fn is_called(&self, name: &str) -> bool {
         let short = self.id.split_once('/').map_or("", |(_, short)| short);
         let is = |pattern: glob::Pattern| pattern.matches(&self.id) || pattern.matches(short);
         self.id == name || short == name || glob::Pattern::new(name).is_ok_and(is)
     }
 
-    /// What is said of it where nothing can be run.
+    /// Finding on the whole case, with this reason and no run.
     pub fn unjudged(&self, driver: &str, ruling: Ruling, why: &str) -> Finding {
         Finding::of_case(&self.id, &self.says, driver, ruling, why)
     }
 
-    /// Whether any controller can be judged by it, since a condition needs nothing that only some of them show. Where nothing can
-    /// judge it today, it says so of any.
+    /// True if it can judge any controller: at least one condition needs nothing that only some controllers show. Also true for a
+    /// case that nothing can judge today, whatever the controller.
     pub fn is_for_any(&self) -> bool {
         self.cannot.is_some() || self.has_condition_for_any()
     }

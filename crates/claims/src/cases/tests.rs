@@ -11,7 +11,7 @@ fn case(text: &str) -> Result<Suite, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Four seconds, of which the state is `drain` in the third; with a step at 2 s the RTT is higher.
+/// Four seconds, with the state `drain` in the third; the RTT is higher on a trace with a step at 2 s.
 struct Fake;
 
 impl Driver for Fake {

@@ -1,12 +1,12 @@
-//! What is taken of the time series of a run.
+//! Quantities taken from the time series of a run.
 
 use super::Operator;
 use cellcc_units::Span;
 
-/// What is taken of the time series of a run.
+/// Quantity taken from the time series of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnUse {
-    /// What is made of the bins.
+    /// Reduction of the bins to one number.
     pub reduction: Reduction,
     /// The part of the run.
     pub window: Window,
@@ -21,13 +21,13 @@ pub struct Window {
     pub to: Option<Span>,
 }
 
-/// What is made of the bins of a window. A column is called as in the file of series; one without `flowN.` is that of flow 0 where
-/// the run has none of that name.
+/// Reduction of the bins of a window to one number. Columns are named as in the file of series; a name without `flowN.` means
+/// the column of flow 0 where the run has none of that name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reduction {
     /// `window_mean(scheme; column, 10s..15s)`.
     Mean(String),
-    /// `window_p95`: of the bins, the nearest rank.
+    /// `window_p95`: the 95th percentile of the bins, by nearest rank.
     P95(String),
     /// `window_max`.
     Max(String),
@@ -36,18 +36,18 @@ pub enum Reduction {
     /// `window_peaks(scheme; column above 40, 5s..)`: the mean of those bins above a number that are at least as high as the one before
     /// and higher than the one after.
     Peaks(String, f64),
-    /// `window_use(scheme; 10s..15s)`: what all flows carried of the capacity.
+    /// `window_use(scheme; 10s..15s)`: the share of the capacity that all flows carried together.
     Use,
     /// `reached_s(scheme; column >= 0.9 * column, 10s.., for 100ms)`: seconds from the window's start until it holds for that time;
     /// infinite where it never does.
     Reached {
         /// The column.
         column: String,
-        /// How it is compared.
+        /// The comparison.
         operator: Operator,
-        /// With what.
+        /// Right side of the comparison.
         threshold: Threshold,
-        /// For how long it has to hold.
+        /// Time for which it has to hold.
         length: Span,
     },
     /// `slope_correlation(scheme; curve from 5 to 20, within 5s)`: the rank correlation over time of the curve's slope between two places
@@ -75,7 +75,7 @@ pub enum Reduction {
     },
 }
 
-/// What a column is compared with.
+/// Right side of a comparison with a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Threshold {
     /// A number.
@@ -85,7 +85,7 @@ pub enum Threshold {
 }
 
 impl Reduction {
-    /// The functions by which they are written.
+    /// Names of their functions in expressions.
     pub(crate) const NAMES: [&'static str; 9] = [
         "window_mean",
         "window_p95",

@@ -1,4 +1,4 @@
-//! Where in a text the parser is.
+//! Position of the parser in a text.
 
 use super::ExpressionError;
 
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         ExpressionError::new(self.at, problem)
     }
 
-    /// What comes next, for a message.
+    /// The next 20 characters at most, for a message.
     pub(super) fn shown(&self) -> String {
         let shown: String = self.rest().chars().take(20).collect();
         if shown.is_empty() { "the end".into() } else { format!("`{shown}`") }

@@ -1,4 +1,4 @@
-//! What a quantity takes of a run: its metric, and the items that stand behind the scheme.
+//! Parts of a run's value: its metric, and the items after the scheme.
 
 use super::{Aggregate, ColumnUse, ExpressionError, Function, Operator, Reduction, Threshold, What, Window};
 use crate::metrics;
@@ -37,12 +37,12 @@ pub(crate) fn metric(at: usize, name: &str) -> Result<What, ExpressionError> {
     ))
 }
 
-/// What stands behind the scheme.
+/// Items after the scheme.
 #[derive(Default)]
 pub(super) struct Items {
     pub(super) conditions: Vec<(String, String)>,
     pub(super) window: Option<Window>,
-    /// The column, and what it is compared with.
+    /// The column with its comparison or numbers, as text.
     pub(super) other: Option<String>,
     length: Option<Span>,
 }

@@ -1,4 +1,4 @@
-//! The language of quantities: what is computed of the runs of data sets.
+//! The language of quantities, which are computed from the runs of data sets.
 //!
 //! ```text
 //! quantity   = { "let" NAME "=" list ";" } expression
@@ -10,11 +10,11 @@
 //! item       = KEY "=" value | column [ OP [ factor "*" ] column | number ] | FROM ".." TO | "for" SPAN | "within" SPAN
 //! ```
 //!
-//! A case of `cellcc check` is about one run, and leaves its scheme out: `loss_ratio`, `reached_s(rtt_ms <= 60)`, and of a part of the
-//! run `utilisation over 12s..20s`, `window_max(rtt_ms) over 2s..`. A number may be a time, `200ms`.
+//! A case of `cellcc check` is about one run, and leaves its scheme out: `loss_ratio`, `reached_s(rtt_ms <= 60)`, and for a part
+//! of the run `utilisation over 12s..20s`, `window_max(rtt_ms) over 2s..`. A number may be a time, `200ms`.
 //!
-//! `DATA:` before anything says of which data set is meant what follows, to the end of the bracket. A run's value is a number for
-//! each trace; an aggregate ([`Aggregate`]) makes one number of them, where it stands: `mean(a / b)` is the mean of ratios,
+//! `DATA:` names the data set of everything that follows, to the end of the bracket. A run's value is a number for each trace;
+//! an aggregate ([`Aggregate`]) reduces them to one number in its place: `mean(a / b)` is the mean of ratios,
 //! `mean(a) / mean(b)` the ratio of means.
 
 mod columns;
@@ -30,13 +30,13 @@ pub(crate) use parse::parse_of_run;
 use std::fmt;
 use thiserror::Error;
 
-/// What is wrong with an expression, and where.
+/// An error in an expression, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct ExpressionError {
     /// The byte of the expression at which it was noticed.
     pub at: usize,
-    /// What is wrong, and what to write instead.
+    /// The problem, and what to write instead.
     pub problem: String,
 }
 
@@ -51,31 +51,31 @@ impl ExpressionError {
 pub enum Expression {
     /// A constant.
     Number(f64),
-    /// Something of runs: a number for each trace.
+    /// A value of runs: a number for each trace.
     Run(RunValue),
     /// A function of one number, applied to each.
     Each(Function, Box<Expression>),
-    /// A value, and what is done with it from left to right, number by number: `a - b < c`. In one list, so that a tree is not as deep
-    /// as a text is long.
+    /// A value, and the operations on it from left to right, number by number: `a - b < c`. In one list, so that a tree is not as
+    /// deep as a text is long.
     Chain(Box<Expression>, Vec<(Operator, Expression)>),
-    /// One number of the numbers of traces, or of a list.
+    /// One number from those of the traces, or of a list.
     Aggregate(Aggregate, Box<Expression>),
     /// Spearman's rank correlation over traces.
     Correlation(Box<Expression>, Box<Expression>),
     /// Several numbers.
     List(Vec<Expression>),
-    /// For each two items of a list, the first before the second, whether the first is the smaller: 1 or 0.
+    /// For each pair of items of a list, in its order: 1 if the first is the smaller, else 0.
     Pairs(Box<Expression>),
     /// The expression for each value of a varied condition, or of a variable.
     Over {
-        /// What takes the values.
+        /// Source of the values.
         over: Over,
-        /// What is computed for each.
+        /// The expression that is computed for each.
         body: Box<Expression>,
     },
 }
 
-/// What an [`Expression::Over`] goes over.
+/// Values that an [`Expression::Over`] goes over.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Over {
     /// The values of a varied condition, in the order of the Scenario: `path.queue`.
@@ -89,34 +89,34 @@ pub enum Over {
     },
 }
 
-/// What is taken of the runs of one scheme.
+/// Quantity taken from the runs of one scheme.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunValue {
-    /// Where in the expression it stands.
+    /// Its place in the expression, in bytes.
     pub at: usize,
     /// The data set; none: the claim's only one.
     pub data: Option<String>,
-    /// What is taken.
+    /// Quantity taken from each run.
     pub what: What,
     /// Scheme or mix as tables have it, or `limit`.
     pub scheme: String,
-    /// What else the runs have: a condition or a part of it, or `trace`, `driver`, `seed`.
+    /// Further conditions of the runs: a varied one or a part of it, or `trace`, `driver`, `seed`.
     pub conditions: Vec<(String, String)>,
     /// The run is another one than that of the rest of the expression: the one on the same trace that has these conditions.
     pub under: Option<Vec<(String, String)>>,
 }
 
-/// What is taken of a run.
+/// Quantity taken from a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// A scalar of the Record, of all flows or of one: `rtt_mean_ms`, `flow1.rtt_mean_ms`.
     Metric {
-        /// Which flow; none: all together.
+        /// The flow, from 0; none: all together.
         flow: Option<usize>,
         /// The key.
         key: String,
     },
-    /// Something of its time series.
+    /// A quantity from its time series.
     Columns(ColumnUse),
 }
 
@@ -127,9 +127,9 @@ pub enum Function {
     Minus,
     /// The natural logarithm.
     Ln,
-    /// The size.
+    /// The absolute value.
     Abs,
-    /// 1 of 0, and 0 of all else.
+    /// 1 for 0, and 0 for any other number.
     Not,
 }
 
@@ -150,7 +150,7 @@ pub enum Operator {
     Or,
 }
 
-/// What makes one number of several. Those that are not there (a delay where nothing came back) are left out.
+/// Reduction of several numbers to one. Traces without a number (a delay where nothing came back) are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Aggregate {
@@ -184,7 +184,7 @@ impl Aggregate {
 }
 
 impl Operator {
-    /// It says whether something holds of two numbers.
+    /// True if it is a comparison of two numbers.
     pub(crate) fn compares(self) -> bool {
         matches!(self, Self::Less | Self::AtMost | Self::More | Self::AtLeast | Self::Equal)
     }
@@ -196,7 +196,7 @@ impl Function {
 }
 
 impl Expression {
-    /// Calls `see` with everything that is taken of runs.
+    /// Calls `see` with every value taken from runs.
     pub fn each_run<'a>(&'a self, see: &mut impl FnMut(&'a RunValue)) {
         match self {
             Self::Number(_) => {}
@@ -226,12 +226,12 @@ impl Expression {
         }
     }
 
-    /// The same with every variable and every list of texts written out: only [`Over::Condition`] is left.
+    /// Writes out every variable and every list of texts: only [`Over::Condition`] is left.
     pub fn written_out(&self) -> Self {
         self.changed(&[], &|_| ())
     }
 
-    /// With these texts in the place of `$name`, and what is taken of runs changed.
+    /// Puts these texts in the place of `$name`, and applies `change` to every value taken from runs.
     pub(crate) fn changed(&self, values: &[(&str, &str)], change: &dyn Fn(&mut RunValue)) -> Self {
         let one = |inner: &Self| Box::new(inner.changed(values, change));
         match self {
@@ -262,12 +262,12 @@ impl Expression {
         }
     }
 
-    /// The same with a text in the place of `$name`.
+    /// Puts a text in the place of `$name`.
     pub(crate) fn with(&self, name: &str, text: &str) -> Self {
         self.changed(&[(name, text)], &|_| ())
     }
 
-    /// The same of another data set, where it names none or one.
+    /// Takes all its runs from this data set, whatever it names.
     pub fn of_data(&self, data: &str) -> Self {
         self.changed(&[], &|run| run.data = Some(data.into()))
     }

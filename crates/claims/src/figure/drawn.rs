@@ -1,4 +1,4 @@
-//! Figures with the numbers of runs: what is drawn of each line, and of the paper.
+//! Figures with the numbers of runs: the points of each line, and of the paper.
 
 use super::{Figure, Line, Panel, Paper, Quoted, of_line};
 use crate::claim_file::at;
@@ -8,21 +8,21 @@ use crate::runs::DataRuns;
 use crate::series;
 use crate::{ClaimError, Quantity};
 
-/// A time series is drawn with at most so many points, each the mean of neighbours: a figure of a page has about as many pixels.
+/// Most points of a time series, each the mean of neighbours: a figure of a page is about as many pixels wide.
 const MOST_POINTS: usize = 400;
 
-/// What is drawn in one go.
+/// Points that are drawn together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Points {
-    /// Of what they are.
+    /// Their source.
     pub of: PointsOf,
     /// Places. A value of the paper without one coordinate has NaN for it.
     pub points: Vec<(f64, f64)>,
-    /// Of a single point that is a mean over traces, the 95 % intervals of x and y.
+    /// The 95 % intervals of x and y for a single point that is a mean over traces; else empty.
     pub intervals: Vec<[Option<(f64, f64)>; 2]>,
 }
 
-/// Of what points are. A number is the place of a line in [`Figure::lines`].
+/// Source of points. A number is the index of a line in [`Figure::lines`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PointsOf {
     /// A time series.
@@ -31,13 +31,13 @@ pub enum PointsOf {
     Path(usize),
     /// Each by itself: a mean, or the traces.
     Each(usize),
-    /// What the link could carry.
+    /// Capacity of the link over time.
     Capacity,
-    /// The paper's values, of a line or of none, and what they are.
+    /// The paper's values, of a line or of none, with their description.
     Paper(Option<usize>, String),
 }
 
-/// A figure with what is drawn in each of its panels.
+/// A figure with the points of its panels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnFigure<'a> {
     /// The figure.
@@ -49,11 +49,11 @@ pub struct DrawnFigure<'a> {
 }
 
 impl Figure {
-    /// What is drawn in each panel, from back to front; a line without a single point is not there. With runs that are only
-    /// planned, this checks that everything is there which the figure names.
+    /// The points of each panel, from back to front, without lines that have none. With runs that are only planned, this checks
+    /// that everything the figure names exists.
     ///
     /// # Errors
-    /// What is not there, with file and line.
+    /// The first thing that is missing or does not fit, with file and line.
     pub fn drawn(&self, runs: &DataRuns) -> Result<Vec<Vec<Points>>, ClaimError> {
         self.panels.iter().map(|panel| self.panel(panel, runs)).collect()
     }
@@ -153,7 +153,7 @@ struct Numbers {
     is_list: bool,
 }
 
-/// The bins that a `window_mean` is the mean of, over seconds; of several runs those of the first.
+/// The bins of a `window_mean` over seconds; with several runs, those of the first one that has a time series.
 fn over_time(expression: &Expression, runs: &DataRuns) -> Result<Vec<(f64, f64)>, ExpressionError> {
     let Expression::Run(run @ RunValue { what: What::Columns(used), .. }) = expression else {
         return Err(ExpressionError::new(
@@ -167,7 +167,7 @@ fn over_time(expression: &Expression, runs: &DataRuns) -> Result<Vec<(f64, f64)>
             "over time a column is drawn: `window_mean(scheme; column, from..to)`",
         ));
     };
-    // Names what is not there.
+    // Refuses names of runs that do not exist.
     Quantity::points(expression, runs)?;
     let of_data = run.data.as_ref().and_then(|name| runs.get(name)).into_iter().flatten();
     let mut found = of_data.filter(|other| other.is(&run.scheme, &run.conditions));

@@ -19,11 +19,11 @@ pub struct Figure {
     pub id: String,
     /// The file that it is in, without its ending: `reminis`.
     pub group: String,
-    /// Where in the paper.
+    /// Place in the paper.
     pub source: String,
-    /// What it shows.
+    /// Its content in words.
     pub says: String,
-    /// What else there is to say.
+    /// A further remark.
     pub note: String,
     /// Its lines or points; empty: there is one.
     pub lines: Vec<Line>,
@@ -38,7 +38,7 @@ pub struct Figure {
 pub struct Line {
     /// Its name.
     pub name: String,
-    /// What stands for `$s`.
+    /// The text in the place of `$s`.
     s: String,
     /// Its data set, where that is another one than that of its neighbours.
     data: Option<String>,
@@ -63,13 +63,13 @@ impl From<LineText> for Line {
 /// A plot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// What sets it apart from its neighbours.
+    /// The title, which sets it apart from its neighbours.
     pub title: String,
     /// Titles of the horizontal and the vertical axis, with units.
     pub axes: [String; 2],
-    /// Whether they are logarithmic.
+    /// True for each of these axes that is logarithmic.
     pub log: [bool; 2],
-    /// What stands at 0, 1, 2 and so on of the horizontal axis; empty: numbers, or time.
+    /// Labels at 0, 1, 2 and so on of the horizontal axis; empty: numbers, or time.
     pub names: Vec<String>,
     x: Option<Quoted>,
     y: Quoted,
@@ -140,7 +140,7 @@ struct PaperText {
 }
 
 impl Figure {
-    /// That of a file of claims, which begins at this line.
+    /// Reads the figure that begins at this line of a file of claims.
     pub(crate) fn read(file: &str, text: &str, line: usize, given: FigureText) -> Result<Self, ClaimError> {
         let wrong = |problem: String| at(file, line, format!("{}: {problem}", given.id));
         let one = |value: Spanned<String>| -> Result<Quoted, ClaimError> {
@@ -225,7 +225,7 @@ impl Panel {
     }
 }
 
-/// The expression as it is of a line.
+/// The expression with the `$s` and the data set of a line.
 fn of_line(expression: &Expression, line: Option<&Line>) -> Expression {
     let Some(Line { s, data, .. }) = line else { return expression.clone() };
     let expression = expression.with("s", s);

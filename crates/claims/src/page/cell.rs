@@ -1,4 +1,4 @@
-//! What the row and the column of a cell select together. A selection is words:
+//! Quantities that the row and the column of a cell select together. A selection is words:
 //!
 //! ```text
 //! verus(r=2)                 a scheme; several stand for several numbers in the cell
@@ -19,7 +19,7 @@
 //! $=oracle                   in a row: `$` in a column's words is this, as in natcp(source=$)
 //! ```
 //!
-//! A cell's first numbers are compared, as many as are selected; what follows them, such as the paper's, is not. A number agrees where
+//! A cell's first numbers are compared, as many as are selected; later ones, such as the paper's, are not. A number agrees where
 //! it is the new one rounded to the digits that are shown.
 
 use crate::expression::{self, Aggregate, Expression, Operator, RunValue, What};
@@ -38,10 +38,10 @@ pub enum CellValue {
 
 const PREFIXES: [&str; 7] = ["min:", "max:", "saved:", "percent:", "means:", "gap:", "interval:"];
 
-/// The numbers of a cell, of the runs of `data`.
+/// The quantities of a cell's numbers, from the runs of `data`.
 ///
 /// # Errors
-/// What the words do not say.
+/// A selection without a scalar or a scheme, or words that are no quantity.
 pub fn values(row: &str, column: &str, data: &str) -> Result<Vec<CellValue>, String> {
     let selection = Selection::new(row, column, data)?;
     let mut values = Vec::new();

@@ -1,6 +1,6 @@
 //! Numbers in the text of a page.
 
-/// Where in a text a number stands.
+/// Byte range of a number in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) start: usize,
@@ -37,7 +37,7 @@ pub(super) fn numbers(text: &str) -> Vec<Found> {
     found
 }
 
-/// What one in the last digit shown is worth.
+/// Value of one unit in the last digit shown.
 fn unit_of(text: &str) -> f64 {
     let power = |count: usize| std::iter::repeat_n(10.0, count).product::<f64>();
     match text.split_once('.') {
@@ -48,7 +48,7 @@ fn unit_of(text: &str) -> f64 {
     }
 }
 
-/// Nothing where the text is the value rounded to the digits that it shows; else whether it is off by more than one in the last.
+/// `None` if the text is the value rounded to the digits that it shows; else true if it is off by more than one in the last.
 pub(super) fn agrees(text: &str, value: f64) -> Option<bool> {
     let shown: f64 = text.replace(' ', "").parse().unwrap_or(f64::NAN);
     let off = (value - shown).abs() / unit_of(text);

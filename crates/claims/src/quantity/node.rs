@@ -5,7 +5,7 @@ use crate::series::holds;
 use cellcc_statistics::{mean, rank_correlation};
 use std::sync::Arc;
 
-/// What a quantity is.
+/// Value of a quantity.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Number(f64),
@@ -26,7 +26,7 @@ pub(super) enum Node {
     Pairs(Box<Node>),
 }
 
-/// A value on the way.
+/// An intermediate value.
 #[derive(Debug, Clone)]
 pub(super) enum Sampled {
     Number(f64),
@@ -36,7 +36,7 @@ pub(super) enum Sampled {
 }
 
 impl Node {
-    /// The value with these draws of each group, or of all as they are.
+    /// The value with these draws of each group, or with all traces as they are.
     pub(super) fn value(&self, draws: Option<&[Vec<usize>]>) -> Value {
         match self.sampled(draws) {
             Sampled::Number(number) => Value::Number(number),
@@ -66,7 +66,7 @@ impl Node {
         }
     }
 
-    /// Keeps of a group these traces only.
+    /// Keeps only these traces of a group.
     pub(super) fn keep(&mut self, group: usize, which: &[bool]) {
         self.each_leaf(group, &mut |values| {
             *values = values.iter().zip(which).filter(|(_, keep)| **keep).map(|(value, _)| *value).collect();
@@ -120,7 +120,7 @@ impl Sampled {
     }
 
     fn there(self) -> Vec<f64> {
-        // Of a list every item counts, and one that is not there makes the whole unknown.
+        // Every item of a list counts, and a missing one makes the whole unknown.
         match self {
             Self::Traces(numbers) => numbers.into_iter().filter(|number| !number.is_nan()).collect(),
             Self::Number(number) => vec![number],
@@ -172,7 +172,7 @@ fn combine(operator: Operator, one: f64, other: f64) -> f64 {
     }
 }
 
-/// NaN of nothing.
+/// Reduces numbers to one; NaN if there are none, or one of them is NaN.
 fn reduce(aggregate: Aggregate, mut numbers: Vec<f64>) -> f64 {
     if numbers.is_empty() || numbers.iter().any(|number| number.is_nan()) {
         return f64::NAN;

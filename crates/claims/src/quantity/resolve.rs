@@ -5,13 +5,13 @@ use super::select::{Selection, Units};
 use crate::expression::{Aggregate, Expression, ExpressionError, Over, RunValue};
 use crate::runs::DataRuns;
 
-/// What a part of an expression is.
+/// Shape of the value of a part of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Number,
     /// A number for each trace of this group.
     Traces(usize),
-    /// As many numbers.
+    /// This many numbers.
     List(usize),
 }
 
@@ -20,8 +20,8 @@ const MOST_NUMBERS: usize = 10_000;
 
 type Resolved = Result<(Node, Shape), ExpressionError>;
 
-/// The expression, written out, with the numbers of its runs; and how many traces each of its groups has. `each`: what is of each
-/// trace may stay so.
+/// The expression, written out, with the numbers of its runs; and the number of traces of each of its groups. `each`: a number
+/// for each trace needs no aggregate.
 pub(super) fn resolve(
     expression: &Expression,
     data: Option<&str>,
@@ -179,7 +179,7 @@ fn error(expression: &Expression, problem: &str) -> ExpressionError {
     ExpressionError::new(place(expression), problem)
 }
 
-/// Where the first run of an expression stands.
+/// Place of the first run of an expression.
 fn place(expression: &Expression) -> usize {
     let mut first = None;
     expression.each_run(&mut |run: &RunValue| first = first.or(Some(run.at)));

@@ -1,4 +1,4 @@
-//! Finds the runs that a quantity names, and what it takes of each.
+//! Finds the runs that a quantity names, and takes a number from each.
 
 use crate::expression::{Expression, ExpressionError, RunValue, What};
 use crate::runs::{DataRuns, Outcome, Run};
@@ -8,22 +8,22 @@ use cellcc_units::instead;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Of what a quantity has a number each.
+/// Units for which a quantity has one number each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Units {
-    /// Of traces, averaged over seeds; of seeds, where there is one trace. What is varied must be said.
+    /// Traces, averaged over seeds; seeds, where there is one trace. Varied conditions must be named.
     Traces,
-    /// Of runs: the tables of pages have all that a row and a column select.
+    /// Runs: the tables of pages have all that a row and a column select.
     Runs,
 }
 
-/// What a number is of.
+/// Trace, seed and conditions to which a number belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Unit<'a> {
     trace: &'a str,
     /// None: all of them.
     seed: Option<u64>,
-    /// None: the one that is said.
+    /// None: the one that the expression names.
     variation: Option<(&'a str, &'a [(String, String)])>,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Selection<'a> {
 }
 
 impl Unit<'_> {
-    /// Whether a run is of it; `under` another condition than its own, where that is said.
+    /// True if a run belongs to it; `under`: the run's conditions may be others.
     fn has(&self, run: &Run, under: bool) -> bool {
         let variation = self.variation.is_none_or(|(driver, conditions)| {
             driver == run.driver && (under || conditions == run.conditions.as_slice())
@@ -151,7 +151,6 @@ impl Unit<'_> {
 fn taken(what: &What, outcome: &Outcome) -> Option<f64> {
     match what {
         What::Metric { flow: None, key } => outcome.total.get(key).copied(),
-        // A single flow is the run.
         What::Metric { flow: Some(flow), key } => match outcome.flows.get(*flow) {
             Some(scalars) => scalars.get(key).copied(),
             None => None,
@@ -194,7 +193,7 @@ fn several(run: &RunValue, runs: &[&Run]) -> String {
     )
 }
 
-/// What the runs vary, for a message.
+/// The conditions that the runs vary, for a message.
 fn varied_in(runs: &[Run]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for (key, value) in runs.iter().flat_map(|run| &run.conditions) {

@@ -50,13 +50,13 @@ fn parsed(text: &str, scheme: Option<&str>) -> Result<Expression, ExpressionErro
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
-    /// What all is of, where the text leaves it out.
+    /// The scheme of every run, where the text leaves it out.
     scheme: Option<&'a str>,
-    /// The data set of what follows.
+    /// The data set of the text that follows.
     data: Option<String>,
     lists: BTreeMap<&'a str, Vec<String>>,
     depth: usize,
-    /// How many values of variables the expression at this place stands for.
+    /// Number of times that variables repeat the expression at this place.
     values: usize,
     /// Terms so far, each counted as often as variables repeat it.
     terms: usize,
@@ -113,7 +113,7 @@ impl<'a> Parser<'a> {
         let mut whole: Option<Expression> = None;
         let mut terms_of_last = 0;
         while let Some((_, operator)) = COMPARISONS.into_iter().find(|(sign, _)| self.cursor.take(sign)) {
-            // What stands in the middle is there twice.
+            // The operand in the middle is there twice.
             self.count(terms_of_last)?;
             let before = self.terms;
             let next = self.sum()?;
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What stands in parentheses; a data set named in them holds to their end.
+    /// Reads parentheses with `inside`; a data set named in them holds to their end.
     fn bracketed(&mut self, inside: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
         self.expect("(")?;
         let data = self.data.clone();

@@ -1,4 +1,4 @@
-//! What is taken of a run.
+//! Values taken from runs.
 
 use super::{Parsed, Parser};
 use crate::expression::items::{Items, metric};
@@ -46,7 +46,7 @@ impl<'a> Parser<'a> {
         Ok(Expression::Run(RunValue { at, data, what, scheme, conditions, under: None }))
     }
 
-    /// A metric of the run; of a part of it the mean of a column, or of `utilisation` what all flows carried of the capacity.
+    /// A metric of the run; over a part of it, the mean of a column, or for `utilisation` the share of the capacity carried.
     pub(super) fn of_run(&mut self, at: usize, name: &str, scheme: &str) -> Parsed {
         let what = match self.over_window()? {
             None => metric(at, name)?,
@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         Ok(Expression::Run(RunValue { at, data, what, scheme, conditions, under: None }))
     }
 
-    /// `over FROM..TO`, behind what it is of.
+    /// `over FROM..TO`, after the value that it limits to a part of the run.
     fn over_window(&mut self) -> Result<Option<&'a str>, ExpressionError> {
         if self.scheme.is_none() || !self.cursor.take_word("over") {
             return Ok(None);

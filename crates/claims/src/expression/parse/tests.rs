@@ -96,7 +96,7 @@ fn the_longest_expression_is_read_and_computed_on_a_small_stack_and_a_longer_one
             let quantity = Quantity::new(&whole, None, &DataRuns::new(), Units::Traces).unwrap();
             assert!(!quantity.number().is_nan(), "{sign}");
         }
-        // What stands in the middle counts twice.
+        // An operand in the middle counts twice.
         assert!(parse(&chain("<", MOST_TERMS / 2)).is_ok());
         for sign in ["+", "-", "*", "/", " and ", " or ", "<", ","] {
             let error = parse(&format!("mean([{}])", chain(sign, 20_000))).unwrap_err();
