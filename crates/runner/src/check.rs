@@ -17,7 +17,7 @@ pub struct Check {
     pub subject: Subject,
     /// Names of the drivers that run the cases.
     pub drivers: Vec<String>,
-    /// Or why this machine cannot run its kernel's.
+    /// The drivers as one, or the reason why this machine cannot run its kernel's.
     driver: Result<Drivers, String>,
 }
 
@@ -85,7 +85,7 @@ impl Check {
         }
     }
 
-    /// The drivers by which not one case was judged: a gate that is green by them says nothing.
+    /// The drivers that judged no case: a gate that they leave green says nothing.
     pub fn idle(&self, findings: &[Finding]) -> Vec<String> {
         let judges_none =
             |name: &&String| !findings.iter().any(|one| one.driver == **name && one.ruling != Ruling::Skip);

@@ -9,19 +9,19 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-/// What came out of a plan. The Records are those that an output folder would hold.
+/// Results of a plan. The Records are those that an output folder would hold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
     /// The finished runs, in plan order.
     pub records: Vec<Record>,
     /// The runs that failed, in plan order.
     pub failures: Vec<Failure>,
-    /// It was stopped before all runs were done.
+    /// True if it was stopped before all runs were done.
     pub interrupted: bool,
 }
 
 impl Collected {
-    /// What came out of each run: its Record, or why the run failed.
+    /// The outcome of each run: its Record, or the reason why it failed.
     pub fn by_run(self) -> BTreeMap<RunId, Result<Record, String>> {
         let failed = self.failures.into_iter().map(|failure| (failure.id, Err(failure.cause)));
         // The pool wrote the id of the run.

@@ -1,9 +1,9 @@
-//! How much of the time series and curves of runs is kept.
+//! Detail in which the time series and curves of runs are kept.
 
 use cellcc_experiment::{Curve, Record};
 use std::str::FromStr;
 
-/// How much of the time series and curves of runs is kept.
+/// Detail in which the time series and curves of runs are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SeriesDetail {
     /// Nothing: the report has no figures over time.
@@ -20,7 +20,7 @@ pub enum SeriesDetail {
 const APART: f64 = 0.04;
 
 impl SeriesDetail {
-    /// Leaves out of a Record what is not to be kept.
+    /// Removes the parts of a Record that are not to be kept.
     pub(crate) fn apply(self, record: &mut Record) {
         match self {
             Self::Full => {}
@@ -33,8 +33,8 @@ impl SeriesDetail {
     }
 }
 
-/// Keeps the first point of each stretch of the horizontal axis; of a point at zero or below, every one. Which point that is
-/// does not depend on the points elsewhere, so that what did not change from one moment to the next looks the same.
+/// Keeps the first point of each stretch of the horizontal axis, and every point at zero or below. The choice does not depend on
+/// the points elsewhere, so that a part of a curve that did not change from one moment to the next looks the same.
 fn sample(curve: &mut Curve) {
     let mut last = None;
     curve.points.retain(|(x, _)| {

@@ -42,7 +42,7 @@ impl Drivers {
     /// Must be called before the process has a second thread: some get a user namespace.
     ///
     /// # Errors
-    /// A driver that there is not, or that this machine does not allow, with what is missing.
+    /// A driver that does not exist, or that this machine does not allow, with the missing part.
     pub fn new(names: &[String], recordings: &Recordings) -> Result<Self, RequestError> {
         Self::with_registry(&cellcc_experiment::registry(), names, recordings)
     }
@@ -79,7 +79,7 @@ impl Drivers {
         other.map_or(&self.default, |(_, driver)| driver.as_ref())
     }
 
-    /// How long the runs of a plan that take real time will take; none where there are none.
+    /// Number of a plan's runs in real time, and the sum of their durations; none where there are none.
     pub fn real_time(&self, plan: &Plan) -> Option<(usize, Span)> {
         let runs = plan.runs.iter().filter(|run| self.is_real_time(&run.scenario));
         let (count, length) =

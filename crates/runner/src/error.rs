@@ -1,4 +1,4 @@
-//! What can go wrong around the runs.
+//! Errors around the runs.
 
 use crate::Shard;
 use crate::files::folder::Folder;
@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What can go wrong around the runs; what goes wrong within one is a [`Failure`](crate::Failure) and stops no other.
+/// Errors around the runs; an error within a run is a [`Failure`](crate::Failure) and stops no other run.
 #[derive(Debug, Error)]
 pub enum RunnerError {
     /// The output folder cannot be used at all.
@@ -40,7 +40,7 @@ pub enum RunnerError {
         /// Its number, host, start and command, as it has written them down.
         holder: String,
     },
-    /// The results to be resumed are of another build of the code.
+    /// The results to be resumed come from another build of the code.
     #[error(
         "the output folder {folder} holds results of another build of cellcc ({theirs}; this is {ours}), and results of \
          two builds are not mixed: that build's --resume finishes them, `cellcc compare --scenario \
@@ -50,7 +50,7 @@ pub enum RunnerError {
     OtherBuild {
         /// The folder.
         folder: PathBuf,
-        /// The version that they are of.
+        /// The version that wrote them.
         theirs: String,
         /// The version that would go on with them.
         ours: String,
@@ -64,13 +64,13 @@ pub enum RunnerError {
     OtherPlan {
         /// The folder.
         folder: PathBuf,
-        /// How many runs.
+        /// Number of those runs.
         count: usize,
     },
     /// Two runs of the plan are the same.
     #[error("`{label}` is in the plan twice: name each scheme, each trace and each varied value once")]
     Twice {
-        /// What the run is called.
+        /// Label of the run.
         label: String,
     },
     /// A result cannot be written: the disk is full, or gone.
@@ -97,22 +97,22 @@ pub enum RunnerError {
         /// Why.
         source: io::Error,
     },
-    /// A file of results is not what cellcc wrote.
+    /// A file of results does not have the form that cellcc writes.
     #[error("{}:{line}: not a file of results that this version reads: {problem}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// A finished folder whose files are not what its plan and their hashes say.
+    /// A finished folder whose files do not match its plan and their hashes.
     #[error("{}: {problem}; `{remedy}` repeats the runs that this touches", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is missing or was changed.
+        /// The missing or changed part.
         problem: String,
         /// The command that repairs the folder.
         remedy: String,
@@ -139,20 +139,20 @@ pub enum RunnerError {
     Shards {
         /// The folder at which it shows.
         folder: PathBuf,
-        /// What is wrong and what to do.
+        /// The problem and the remedy.
         problem: String,
     },
 }
 
 impl RunnerError {
-    /// What is wrong with `path`, a file of the results in `folder`.
+    /// The error for `path`, a damaged file of the results in `folder`.
     pub(crate) fn damaged(path: PathBuf, problem: String, folder: &Folder, shard: Option<Shard>) -> Self {
         let shard = shard.map(|shard| format!(" --shard {shard}")).unwrap_or_default();
         let remedy = format!("cellcc compare --resume --out {}{shard}", folder.path().display());
         Self::Damaged { path, problem: bounded(&problem), remedy }
     }
 
-    /// What cannot be written before the first run is the folder's fault, not that of a disk filling up.
+    /// Blames the folder, and not a disk that filled up, for a file that cannot be written before the first run.
     pub(crate) fn at_start(self) -> Self {
         match self {
             Self::Write { path, source } => Self::Unwritable { path, source },

@@ -4,15 +4,15 @@
 //! [`Drivers`] is the list of drivers, and those of a plan as one; [`Check`] and [`reproduce`] run the cases and the claims of
 //! `cellcc-claims`, for the command line and for Python.
 //!
-//! | file in the output folder | what |
+//! | file in the output folder | content |
 //! |---|---|
-//! | `runs.jsonl` | the Records, one a line with its hash, in plan order; appears when all runs are done |
+//! | `runs.jsonl` | the Records, one per line with its hash, in plan order; appears when all runs are done |
 //! | `series/ID.csv` | the time series of the run with that id; of more than a thousand runs, `series/ID[..2]/ID.csv` |
 //! | `curves/ID.csv` | its curves, where a scheme showed some, likewise |
-//! | `scenario.toml` | what was asked for: enough to run it again, or on |
+//! | `scenario.toml` | the request: enough to run it again, or to resume it |
 //! | `run-info.json` | everything that depends on the machine and the hour, and the plan: [`RunInfo`] |
 //! | `finished.jsonl` | while running or interrupted: the Records so far, in the order in which they finished |
-//! | `.cellcc-lock` | who is writing to the folder: [`OutputFolder`] |
+//! | `.cellcc-lock` | the process that is writing to the folder: [`OutputFolder`] |
 
 #![allow(clippy::disallowed_methods, reason = "the runner measures wall time and runs on threads")]
 

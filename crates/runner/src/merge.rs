@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct Merged {
     /// The joined folder.
     pub out: OutputFolder,
-    /// How many runs are in it.
+    /// Number of finished runs in it.
     pub finished: usize,
     /// The runs that had failed in the shares, in plan order.
     pub failures: Vec<Failure>,

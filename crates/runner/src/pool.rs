@@ -11,17 +11,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Hears how far the runs are; called from several threads.
+/// Receives the progress of runs; called from several threads.
 pub trait Progress: Sync {
     /// The runs begin: `finished` of `runs` were there from an earlier part.
     fn begin(&self, _runs: usize, _finished: usize) {}
-    /// The runs to come, by their labels, and what each takes, in any unit.
+    /// The runs to come: the label of each, and its expected cost, in any unit.
     fn expects(&self, _expected: &mut dyn Iterator<Item = (String, f64)>) {}
     /// A run under way in virtual time has done this share of its time.
     fn advanced(&self, _label: &str, _share: f64) {}
     /// A run is finished.
     fn finished(&self, _label: &str) {}
-    /// Something of an earlier part is not what was written then (what, and where), and its runs are repeated.
+    /// Results of an earlier part are damaged or missing (the text has the problem and its place), and their runs are repeated.
     fn repeats(&self, _what: &str) {}
     /// A run failed.
     fn failed(&self, _label: &str, _cause: &str) {}
@@ -30,7 +30,7 @@ pub trait Progress: Sync {
 /// No progress is shown.
 impl Progress for () {}
 
-/// Where finished runs are kept.
+/// Store of finished runs.
 pub(crate) trait Keep: Sync {
     /// True for a run that is there already.
     fn has(&self, id: RunId) -> bool;
@@ -39,7 +39,7 @@ pub(crate) trait Keep: Sync {
     fn keep(&self, run: &PlannedRun, record: Record) -> Result<(), RunnerError>;
 }
 
-/// What the threads share.
+/// Data that the threads share.
 pub(crate) struct Pool<'a, K> {
     pub(crate) runs: &'a [PlannedRun],
     pub(crate) version: &'a str,
@@ -51,16 +51,16 @@ pub(crate) struct Pool<'a, K> {
     pub(crate) kept: &'a K,
 }
 
-/// How the runs ended that were not kept.
+/// Ends of the runs that were not kept.
 #[derive(Default)]
 pub(crate) struct Ended {
     /// By position in the plan.
     pub(crate) failures: BTreeMap<usize, Failure>,
-    /// The first error that was not one of a run.
+    /// The first error outside a run: a Record that could not be kept.
     pub(crate) error: Option<RunnerError>,
 }
 
-/// Where the work is.
+/// Work of some threads.
 struct Work<'a> {
     /// The positions in the plan that are worked through, and which of them is next.
     positions: &'a [usize],

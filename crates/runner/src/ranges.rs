@@ -1,4 +1,4 @@
-//! Rules that hold between conditions; the range of each stands in [`conditions`].
+//! Rules that hold between conditions; the range of each is in [`conditions`].
 
 use crate::RequestError;
 use cellcc_experiment::conditions::{self, Command};
@@ -9,10 +9,10 @@ use cellcc_units::{Bytes, QueueLimit, Span};
 /// Time series of a run hold at most this many bins: a day in bins of 100 ms.
 const MOST_BINS: u64 = 1_000_000;
 
-/// Checks every value, whether it came from a flag or from the file `name`, varied ones too.
+/// Checks every value, whether it came from a flag or from the file `name`, including varied ones.
 ///
 /// # Errors
-/// The value, its flag and its key in a Scenario, and what it takes.
+/// The value, its flag and its key in a Scenario, and the values that are allowed.
 pub(crate) fn check(file: &PlanFile, name: &str) -> Result<(), RequestError> {
     check_values(file).map_err(RequestError::new)?;
     for variation in file.variations().map_err(|error| RequestError::new(format!("{name}: {error}")))? {
@@ -25,7 +25,7 @@ pub(crate) fn check(file: &PlanFile, name: &str) -> Result<(), RequestError> {
 /// Checks the path of `cellcc shell`, whose files have been read, and whose packets have at most `mtu`.
 ///
 /// # Errors
-/// The value, its flag, and what it takes.
+/// The value, its flag, and the values that are allowed.
 pub fn check_emulated(file: &PlanFile, mtu: Bytes) -> Result<(), RequestError> {
     let checks = || {
         conditions::check(file, Command::Shell)?;
@@ -72,13 +72,13 @@ fn one_way_to_acknowledge(endpoint: &Endpoint) -> Result<(), String> {
     }
 }
 
-/// Checked once the files that say them have been read.
+/// Checks extra delays, once the files that hold them have been read.
 pub(crate) fn check_extra_delays(plan: &Plan) -> Result<(), RequestError> {
     let delays = |run: &cellcc_experiment::PlannedRun| conditions::check_extra_delay(&run.scenario.path);
     plan.runs.iter().try_for_each(delays).map_err(RequestError::new)
 }
 
-/// A flow that would start after the end is one that the user waits for in vain.
+/// Refuses a flow that would start after the end: the user would wait for it in vain.
 pub(crate) fn check_starts(plan: &Plan) -> Result<(), RequestError> {
     for run in &plan.runs {
         let late =

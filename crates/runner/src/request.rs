@@ -1,4 +1,4 @@
-//! What is asked for, and how it becomes a Plan: the same for the command line and for Python.
+//! Requests for runs, and how they become Plans: one form for the command line and for Python.
 
 use crate::files::folder::Folder;
 use crate::{RunnerError, check_plan, ranges, traces};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use toml::{Table, Value};
 
-/// What runs when nothing is asked for.
+/// The Scenario of a command that names none.
 const QUICK_START: &str = include_str!("../assets/quick-start.toml");
 const QUICK_START_NAME: &str = "scenarios/quick-start.toml";
 
 /// The largest Scenario file: room for the names of 100,000 traces.
 const MOST_BYTES: Bytes = Bytes::new(16_000_000);
 
-/// What is asked for, before anything of it is checked against a driver.
+/// A request for runs, before it is checked against a driver.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The conditions.
@@ -25,7 +25,7 @@ pub struct Request {
     pub name: String,
 }
 
-/// What is asked for cannot be had. The message says what, where and what to do: exit status 2.
+/// A request that cannot be fulfilled. The message has the problem, its place and the remedy: exit status 2.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct RequestError(String);
@@ -53,8 +53,8 @@ impl Request {
         Self::parse(&name, &text)
     }
 
-    /// The Scenario that `compare` keeps in its output folder, to go on with it. A folder without one is somebody's own, or that
-    /// of a command that was killed before it had begun.
+    /// The Scenario that `compare` keeps in its output folder, to go on with it. A folder without one is no output folder, or
+    /// that of a command that was killed before it had begun.
     ///
     /// # Errors
     /// A folder without a Scenario, and a file that is no Scenario.
@@ -70,9 +70,9 @@ impl Request {
         Self::parse(&name, &text)
     }
 
-    /// The quick start: what runs under [`with`](Self::with) `given` where no Scenario is named. Its title is that of its own
-    /// schemes and traces; others have none. With several seeds a seed also draws where in its trace a run begins: several seeds
-    /// are to give several results, and most schemes draw no random number. A Scenario's figures hold for its own offset.
+    /// The quick start, which runs [`with`](Self::with) `given` where no Scenario is named. Its title is that of its own schemes
+    /// and traces; others have none. With several seeds a seed also draws where in its trace a run begins: several seeds are to
+    /// give several results, and most schemes draw no random number. A Scenario's figures hold for its own offset.
     ///
     /// # Errors
     /// None that a test would not have found.
@@ -101,9 +101,9 @@ impl Request {
         Ok(Self { file, name: name.into() })
     }
 
-    /// The same with the values of flags or keyword arguments, by their keys in a Scenario file. In place of folders and patterns
-    /// stand the traces that they mean, and of files of delays and losses what they hold. Each file is read once: a pipe gives its
-    /// content to the first reader only, and what is kept of the plan must not need the files.
+    /// Sets the values of flags or keyword arguments, by their keys in a Scenario file. Replaces folders and patterns by the
+    /// traces that they mean, and files of delays and losses by their content. Each file is read once: a pipe gives its content
+    /// to the first reader only, and the plan as it is kept must not need the files.
     ///
     /// # Errors
     /// A value that its key does not take, a folder without traces, a file that cannot be read.
@@ -119,10 +119,10 @@ impl Request {
         Ok(Self { file, ..self })
     }
 
-    /// Checks every value that has a range, varied ones too.
+    /// Checks every value that has a range, including varied ones.
     ///
     /// # Errors
-    /// The value, its flag and its key, and what it takes.
+    /// The value, its flag and its key, and the values that are allowed.
     pub fn check(&self) -> Result<(), RequestError> {
         ranges::check(&self.file, &self.name)
     }
@@ -147,10 +147,10 @@ impl Request {
         Ok(plan)
     }
 
-    /// The content of `scenario.toml`: what is asked for, as a person would write it.
+    /// The content of `scenario.toml`: the request as a person would write it.
     ///
     /// # Errors
-    /// What of it has no form in TOML.
+    /// A value of it that has no form in TOML.
     pub fn scenario_toml(&self) -> Result<String, RequestError> {
         as_toml(&self.file).map_err(RequestError::new)
     }
@@ -173,7 +173,7 @@ fn moved(path: &Path) -> Option<PathBuf> {
 /// A plan as a person would write it. A Record keeps the texts that its id was made with: `0x` where this says `0%`.
 ///
 /// # Errors
-/// What of the plan has no form in TOML.
+/// A value of the plan that has no form in TOML.
 fn as_toml(file: &PlanFile) -> Result<String, toml::ser::Error> {
     let mut table = Table::try_from(file)?;
     for row in conditions::rows() {

@@ -1,4 +1,4 @@
-//! What an earlier part of the same plan has finished.
+//! Runs that an earlier part of the same plan has finished.
 
 use crate::error::bounded;
 use crate::files::folder::Folder;
@@ -12,8 +12,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Where the lines are, in which file, of every run of this plan that the folder has, unchanged. Records of another build
-/// or of another plan are refused; `progress` hears what was changed or is missing, and is run again.
+/// Finds the file and the place of the line of every run of this plan that the folder has, unchanged. Records of another build
+/// or of another plan are refused; `progress` receives the changed or missing results, whose runs are repeated.
 pub(crate) fn gather(
     folder: &Folder,
     runs: &[PlannedRun],
@@ -54,7 +54,7 @@ pub(crate) fn gather(
     Ok(kept)
 }
 
-/// What is wrong with `runs.jsonl` besides its damaged lines. Only of a plan that was run to its end is that known.
+/// Problems of `runs.jsonl` besides its damaged lines. They are known only for a plan that was run to its end.
 fn of_finished_plan(folder: &Folder) -> Result<Vec<String>, RunnerError> {
     match RunInfo::read(folder) {
         Ok(info) if info.state == State::Complete => {

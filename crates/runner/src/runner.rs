@@ -15,18 +15,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
-/// How to execute a plan.
+/// Settings for executing a plan.
 #[derive(Debug)]
 pub struct Runner {
     /// The output folder.
     pub out: OutputFolder,
-    /// How many runs go on at a time; those that take real time go one at a time, after the others.
+    /// Number of runs at a time; those that take real time go one at a time, after the others.
     pub jobs: NonZeroUsize,
-    /// Which share of the plan to run; none: all of it.
+    /// The share of the plan to run; none: all of it.
     pub shard: Option<Shard>,
-    /// What to do with results in the folder.
+    /// Treatment of results in the folder.
     pub existing: Existing,
-    /// How much of time series and curves to keep.
+    /// Detail of the time series and curves to keep.
     pub series: SeriesDetail,
     /// The command line, for `run-info.json`.
     pub command: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Runner {
     pub scenario: String,
 }
 
-/// What to do with results that the output folder holds already.
+/// Treatment of results that the output folder holds already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// Refuse the folder.
@@ -45,16 +45,16 @@ pub enum Existing {
     Replace,
 }
 
-/// How it ended.
+/// Outcome of executing a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// How many runs there are.
+    /// Number of runs of the plan, or of the share of it.
     pub runs: usize,
-    /// How many of them are finished, those of an earlier part included.
+    /// Number of runs that are finished, those of an earlier part included.
     pub finished: usize,
     /// The runs that failed, in plan order.
     pub failures: Vec<Failure>,
-    /// It was stopped before all runs were done.
+    /// True if it was stopped before all runs were done.
     pub interrupted: bool,
 }
 
@@ -63,7 +63,7 @@ impl Runner {
     /// begun; those going on are finished first, unless the driver ends them.
     ///
     /// # Errors
-    /// See [`RunnerError`]. What is finished by then is kept.
+    /// See [`RunnerError`]. Runs that are finished by then are kept.
     pub fn run(
         &self,
         plan: &Plan,
@@ -191,7 +191,7 @@ pub fn check_plan(plan: &Plan) -> Result<(), RunnerError> {
 /// Keeps finished runs in the output folder.
 struct InFolder<'a> {
     out: &'a OutputFolder,
-    /// As many as the plan, or the share of it, has.
+    /// Number of runs of the plan, or of the share of it.
     runs: usize,
     done: Mutex<Done>,
 }

@@ -1,4 +1,4 @@
-//! A share of a plan, `2/8`, and which runs belong to it: planned from the times that the runs are expected to take.
+//! A share of a plan, `2/8`, and the runs that belong to it: planned from the times that the runs are expected to take.
 
 use cellcc_units::Span;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -15,26 +15,26 @@ pub struct Shard {
     count: usize,
 }
 
-/// Why a text is not a share.
+/// Refusal of a text that is not a share.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is not a share of the plan; write INDEX/COUNT such as `2/8`, with INDEX from 1 to COUNT")]
 pub struct ShardError(String);
 
 impl Shard {
-    /// How many shares a plan makes if each is to take about `wanted`: at least one, at most one for each run. `expected`: what
-    /// each run of the plan takes.
+    /// Number of shares of a plan if each is to take about `wanted`: at least one, at most one for each run. `expected`: the
+    /// duration of each run of the plan.
     pub fn count_for(expected: &[Span], wanted: Span) -> usize {
         let total: u128 = expected.iter().map(|span| u128::from(span.as_nanos())).sum();
         let count = total.div_ceil(u128::from(wanted.as_nanos().max(1)));
         usize::try_from(count).unwrap_or(usize::MAX).clamp(1, expected.len().max(1))
     }
 
-    /// Which share, from 1.
+    /// Number of this share, from 1.
     pub fn index(self) -> usize {
         self.index
     }
 
-    /// Of how many.
+    /// Number of shares in the plan.
     pub fn count(self) -> usize {
         self.count
     }

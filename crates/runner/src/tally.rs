@@ -1,15 +1,15 @@
-//! How far a plan is, for a bar.
+//! Progress of a plan, for a bar.
 
 use std::collections::BTreeMap;
 
-/// How far a plan is.
+/// Progress of a plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
-    /// How many runs there are.
+    /// Number of runs.
     pub runs: usize,
-    /// How many have ended, those of an earlier part included.
+    /// Number of runs that have ended, those of an earlier part included.
     pub ended: usize,
-    /// How many of them failed.
+    /// Number of runs that failed.
     pub failed: usize,
     /// The share of each run under way that is done, by its label.
     under_way: BTreeMap<String, f64>,
@@ -50,7 +50,7 @@ impl Tally {
         self.failed += usize::from(failed);
     }
 
-    /// The share of all runs that is done, each weighted by its duration: those that were there before have the mean.
+    /// The share of all runs that is done, each weighted by its expected cost; those that were there before have the mean cost.
     pub fn share(&self) -> f64 {
         let all = self.all_of_expected;
         if all <= 0.0 {
@@ -71,7 +71,7 @@ impl Tally {
         }
     }
 
-    /// How many runs are done, parts of those under way included.
+    /// Number of runs done, parts of those under way included.
     pub fn done(&self) -> f64 {
         self.ended as f64 + self.under_way.values().sum::<f64>()
     }

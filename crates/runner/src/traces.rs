@@ -1,4 +1,4 @@
-//! What a user may name as links (`--traces`) becomes what a Scenario names.
+//! Turns the links that a user may name (`--traces`) into links as a Scenario names them.
 
 use crate::RequestError;
 use cellcc_link::{CapacitySpec, Source, SpecError, synthetic, trace};
@@ -6,7 +6,7 @@ use cellcc_units::Rate;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Endings by which a file of a folder is taken for a trace, whatever is in it: a damaged one must not go unseen.
+/// Endings of traces: a file of a folder with one counts as a trace whatever is in it, since a damaged one must not go unseen.
 const ENDINGS: [&str; 5] = ["mahi", "up", "down", "mbps", "csv"];
 
 /// Folders and patterns become their traces, sorted by name; everything else is put as a Scenario has it.
@@ -95,13 +95,13 @@ fn of_folder(folder: &Path) -> Result<Vec<String>, RequestError> {
 #[derive(Default)]
 struct Found {
     traces: Vec<String>,
-    /// What had to be read to tell whether it is a trace: files, and bytes in them.
+    /// Files, and bytes in them, that had to be read to tell traces from other files.
     tried: (usize, u64),
 }
 
 impl Found {
-    /// Where it takes more than this to tell what is a trace, the folder is not one of traces but somebody's home, or the whole
-    /// machine.
+    /// Most files and bytes that are read to find traces: a folder that needs more is not one of traces but a home directory, or
+    /// the whole machine.
     const MOST_TRIED: (usize, u64) = (2_000, 1 << 30);
 
     /// Adds a folder. Symbolic links to folders are not followed: they may lead in circles. Nor are the kernel's folders entered,

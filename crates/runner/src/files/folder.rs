@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// No file of results is larger: a day of thirty quantities in bins of 10 ms is 2 GB of text.
 const MAX_FILE: Bytes = Bytes::new(4 << 30);
 
-/// Opens a file of results. Somebody may have put a device or a pipe in its place.
+/// Opens a file of results, and refuses a device or a pipe in its place.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(input::open_kept(path)?)
 }
@@ -43,7 +43,7 @@ impl Folder {
         self.0.join("run-info.json")
     }
 
-    /// What the report's foot says of the machine and the hour.
+    /// The report's foot, with the machine and the hour.
     pub(crate) fn info_script(&self) -> PathBuf {
         self.0.join("run-info.js")
     }
@@ -56,7 +56,7 @@ impl Folder {
         self.0.join("report.html")
     }
 
-    /// What of the report's series has no place in the page.
+    /// The report's series that have no place in the page.
     pub(crate) fn report_series(&self) -> PathBuf {
         self.0.join("report-series.js")
     }
@@ -78,14 +78,14 @@ impl Folder {
     }
 }
 
-/// Where a file of a run is: in folders by digits, or among all others, as builds wrote it before there were those.
+/// Path of a run's file: in folders by digits, or in one folder with all others, as earlier builds and small plans have it.
 fn found(folder: &Path, id: RunId) -> PathBuf {
     let [together, apart] = [0, usize::MAX].map(|runs| folder.join(file_of_run(id, runs)));
     let is_apart = apart.exists() || !together.exists() && apart.parent().is_some_and(Path::is_dir);
     if is_apart { apart } else { together }
 }
 
-/// Refuses a symbolic link: what is written through it would land where nobody expects it.
+/// Refuses a symbolic link: a file written through it would land in an unexpected place.
 pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
     if path.is_symlink() {
         let problem = "it is a symbolic link, and results are not written through one; remove it";

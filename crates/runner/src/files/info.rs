@@ -1,4 +1,4 @@
-//! `run-info.json`: what must not be in a Record because it depends on the machine and the hour.
+//! `run-info.json`: everything that must not be in a Record because it depends on the machine and the hour.
 
 use crate::files::folder::{self, Folder};
 use crate::files::output::OutputFolder;
@@ -15,38 +15,38 @@ pub struct RunInfo {
     /// The scheme that the report holds the others against; empty: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub baseline: String,
-    /// How far it came.
+    /// State in which it was left.
     pub state: State,
     /// Version of the code, as in every Record.
     pub version: String,
     /// The command line.
     pub command: Vec<String>,
-    /// Where it ran.
+    /// The machine that ran it.
     pub host: Host,
-    /// How many runs went on at a time.
+    /// Number of runs at a time.
     pub jobs: usize,
-    /// When it began, UTC, RFC 3339; for a resumed plan, its last part.
+    /// Start, UTC, RFC 3339; for a resumed plan, that of its last part.
     pub started: String,
-    /// How long it took; for a resumed plan, its last part; for merged shards, all of them added up.
+    /// Wall time in seconds; for a resumed plan, that of its last part; for merged shards, the sum of theirs.
     pub wall_time_s: f64,
-    /// Which share of the plan this is; none: all of it.
+    /// The share of the plan that is here; none: all of it.
     pub shard: Option<Shard>,
     /// The ids of the runs that belong here, in the order of the plan: all, or those of the share.
     pub plan: Vec<RunId>,
-    /// How a share fits into its plan.
+    /// Place of a share in its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
     /// The runs that failed.
     pub failures: Vec<Failure>,
 }
 
-/// How a share fits into its plan. The other shares' ids are not here: with as many shares as runs, all folders together
+/// Place of a share in its plan. The other shares' ids are not here: with as many shares as runs, all folders together
 /// would hold the square of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Of the whole plan: see [`plan_sha256`].
+    /// Hash of the whole plan: see [`plan_sha256`].
     pub plan_sha256: String,
-    /// Where each of the share's runs stands in the plan, from 0.
+    /// Positions of the share's runs in the plan, from 0.
     pub positions: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn ids(plan: &Plan) -> Vec<RunId> {
     plan.runs.iter().map(|run| run.id).collect()
 }
 
-/// How far a plan has come.
+/// State of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -73,7 +73,7 @@ pub enum State {
     Complete,
 }
 
-/// Where a plan ran.
+/// The machine that ran a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Operating system: `linux`.
@@ -89,9 +89,9 @@ pub struct Host {
 pub struct Failure {
     /// Its id in the plan.
     pub id: RunId,
-    /// What it is called in messages: `reminis on 001-driving, seed 1`.
+    /// Its name in messages: `reminis on 001-driving, seed 1`.
     pub label: String,
-    /// Why it failed.
+    /// Reason why it failed.
     pub cause: String,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a finished folder holds what its plan says, unchanged since it was written.
+//! Checks that a finished folder holds the runs of its plan, unchanged since it was written.
 
 use crate::files::folder::Folder;
 use crate::files::journal::{self, Place};
@@ -7,7 +7,7 @@ use crate::{RunInfo, RunnerError};
 use cellcc_experiment::{RunId, SCHEMA_VERSION};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many problems, and so many missing runs, are reported; the others are counted.
+/// Most problems, and most missing runs, that are listed; the others are counted.
 const MOST_LISTED: usize = 5;
 
 /// `runs.jsonl`, line by line against the plan.
@@ -17,7 +17,7 @@ pub(crate) struct Inspection {
     pub(crate) runs: Vec<(RunId, Place)>,
     /// The lines that are not as they were written.
     pub(crate) damaged: Vec<String>,
-    /// What is doubled, foreign, missing or in the wrong order.
+    /// Lines that are doubled, foreign, missing or in the wrong order.
     pub(crate) against_plan: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn inspect(folder: &Folder, info: &RunInfo) -> Result<Inspection, Run
     Ok(Inspection { runs, damaged, against_plan })
 }
 
-/// Why the plan has no such line, if it has none.
+/// Reason why the plan has no such line, if it has none.
 fn unfitting(head: &Head, info: &RunInfo, known: &BTreeSet<RunId>) -> Option<String> {
     if head.schema != SCHEMA_VERSION {
         return Some(format!(

@@ -1,4 +1,4 @@
-//! Files of one Record a line: where each line is, so that lines are copied as bytes and never held all at once.
+//! Files of one Record per line: the place of each, so that lines are copied as bytes and never held all at once.
 
 use crate::RunnerError;
 use crate::files::folder;
@@ -19,11 +19,11 @@ pub(crate) struct Line {
     /// From 1.
     pub(crate) number: usize,
     pub(crate) place: Place,
-    /// What it is of, or what is wrong with it.
+    /// Identity of its Record, or its damage.
     pub(crate) head: Result<Head, Damage>,
 }
 
-/// Where a line is, its line break included.
+/// Byte range of a line, its line break included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     start: u64,
@@ -86,7 +86,7 @@ pub(crate) fn copy<'a>(to: &Path, lines: impl Iterator<Item = (&'a Path, Place)>
     })
 }
 
-/// On which side copying failed.
+/// Side on which copying failed.
 enum Failed {
     Read(PathBuf, std::io::Error),
     Write(std::io::Error),
@@ -107,7 +107,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Makes the file anew, of lines that are there already; also gives their places in it, in order.
+    /// Makes a new file from lines that are there already; also gives their places in it, in order.
     pub(crate) fn create<'a>(
         path: PathBuf,
         lines: impl Iterator<Item = (&'a Path, Place)> + Clone,

@@ -10,14 +10,14 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// The file stays in the folder. Who removed it could remove the lock of the next writer.
+/// The file stays in the folder: a process that removed it could remove the lock of the next writer.
 const NAME: &str = ".cellcc-lock";
 
-/// So often, with a pause between, the lock and the name of its holder are tried: two seconds in all.
+/// Number of attempts to take the lock or to read its holder's name, with a pause after each: two seconds in all.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How much of a command a message shows, in characters.
+/// Most characters of a command that a message shows.
 const MOST_COMMAND: usize = 200;
 
 /// The right to write to a folder, for as long as this lives.
@@ -41,7 +41,7 @@ impl Lock {
 }
 
 impl Drop for Lock {
-    /// Nobody is named as the holder of a lock that nobody holds. A process that was killed leaves its name, until the next
+    /// Removes the holder's name: a free lock has none. A process that was killed leaves its name, until the next
     /// holder writes its own.
     fn drop(&mut self) {
         let _ = self.0.set_len(0);

@@ -1,4 +1,4 @@
-//! The folder of results: what it holds, who may write to it, and whether it is as it was written.
+//! The folder of results: its files, the lock of its only writer, and the check that it is as it was written.
 
 pub(crate) mod folder;
 pub(crate) mod info;

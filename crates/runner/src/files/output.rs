@@ -38,15 +38,15 @@ impl OutputFolder {
         Ok(Self { folder, _lock: Lock::take(path)? })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Writes the file `name`, whole or not at all: what was there before stays if the disk is full.
+    /// Writes the file `name`, whole or not at all: an earlier file of that name stays if the disk is full.
     ///
     /// # Errors
-    /// Why it cannot be written.
+    /// A file that cannot be written.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         write_whole(&self.path().join(name), |file| file.write_all(content))
     }
@@ -68,8 +68,8 @@ impl OutputFolder {
             .map_err(|source| RunnerError::Write { path: path.into(), source })
     }
 
-    /// Writes the series of a run of a folder of so many, and its curves; a run without any has no such file, and a plan without
-    /// any no such folder.
+    /// Writes the series and the curves of a run into a folder of `runs` runs; a run without curves has no file of them, and a
+    /// plan without curves no such folder.
     pub(crate) fn write_files(
         &self,
         id: RunId,
@@ -95,7 +95,7 @@ impl OutputFolder {
             .any(|path| path.symlink_metadata().is_ok())
     }
 
-    /// Removes the results of an earlier `compare`, and no other file. Of a symbolic link the link is removed.
+    /// Removes the results of an earlier `compare`, and no other file. Removes a symbolic link, but not its target.
     pub(crate) fn clear(&self) -> Result<(), RunnerError> {
         let Self { folder, .. } = self;
         let results =
@@ -159,7 +159,7 @@ pub(crate) fn write_whole<E: From<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&File>) -> Result<(), E>,
 ) -> Result<(), E> {
-    // That of a process that was killed: no other process writes to the folder now.
+    // An unfinished file is that of a process that was killed: no other process writes to the folder now.
     output::remove_unfinished(path);
     WholeFile::kept(path)?.fill(fill)
 }

@@ -10,7 +10,7 @@ use cellcc_experiment::{Curve, Record, RunId, Scenario, Series};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a finished output folder holds.
+/// Content of an output folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {
     /// `run-info.json`.
@@ -19,14 +19,14 @@ pub struct Results {
     pub records: Vec<Record>,
 }
 
-/// Which Records come with their series and curves. All files are checked in any case.
+/// Records that come with their series and curves. All files are checked in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeriesOf {
     /// All.
     EveryRun,
     /// The first seed of each row on each trace: those that a report draws.
     FirstSeeds,
-    /// None: what is made of them reads scalars and histograms.
+    /// None, for readers of scalars and histograms only.
     NoRun,
 }
 
@@ -34,8 +34,8 @@ impl Results {
     /// Reads a folder, and checks that every run of its plan is there, once, in order and unchanged.
     ///
     /// # Errors
-    /// A folder without results or with unfinished ones; a file that is not what cellcc wrote, by name and line; runs that
-    /// are missing.
+    /// A folder without results or with unfinished ones; a file that cellcc did not write or that was changed, by name and line;
+    /// runs that are missing.
     pub fn read(folder: &Path) -> Result<Self, RunnerError> {
         Self::read_with(folder, SeriesOf::EveryRun)
     }
@@ -63,8 +63,8 @@ impl Results {
         Ok(info)
     }
 
-    /// Reads the runs that an interrupted folder has so far, in the order of its plan. What is cut off or was changed is left
-    /// out, as resuming repeats it.
+    /// Reads the runs that an interrupted folder has so far, in the order of its plan. Lines that are cut off or were changed are
+    /// left out, as resuming repeats their runs.
     ///
     /// # Errors
     /// A folder without results; one that cannot be read.
@@ -122,7 +122,7 @@ fn each_record(
             record.series = series(&files, folder, &record, &head)?;
             record.curves = curves(&files, folder, &head)?;
         }
-        // As many of these may be kept as there are runs.
+        // The caller may keep the Records of all runs.
         record.flows.shrink_to_fit();
         record.scenario.flows.shrink_to_fit();
         last.iter().for_each(|last| record.scenario.share(last));

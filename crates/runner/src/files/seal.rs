@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What a line says of its Record and its files; reads lines of other versions of the code, too.
+/// Identity and hashes of a line's Record and its files; also reads lines of other versions of the code.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Head {
     pub(crate) schema: u32,
@@ -26,14 +26,14 @@ pub(crate) struct Head {
     sha256: String,
 }
 
-/// Why a line of results, or a file next to it, is not what was written.
+/// Damage to a line of results, or to a file next to it, since it was written.
 #[derive(Debug, Error)]
 pub(crate) enum Damage {
     #[error("is cut off")]
     CutOff,
     #[error("is not a Record with its hash ({0})")]
     Foreign(serde_json::Error),
-    /// Of this version of the code.
+    /// A line by this version of the code, from before lines had hashes.
     #[error("has version {0}, which wrote no hashes")]
     NoHash(String),
     #[error("was changed since it was written")]

@@ -31,7 +31,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// That of the repository in this folder.
+    /// Reads the library of the repository in this folder.
     ///
     /// # Errors
     /// A folder that is no clone of the repository, and a file of claims that has another form, with the line.

@@ -32,7 +32,7 @@ pub type ReadCommand<'a> = &'a dyn Fn(&[String]) -> Result<Request, String>;
 pub struct Wanted<'a> {
     /// Claims by their ids, papers or places in one; none: all, or with pages that are named none.
     pub claims: &'a [String],
-    /// Pages whose tables are checked as well; an empty list: README and all of docs.
+    /// Pages whose tables are also checked; none: no page; an empty list: README and all of docs.
     pub pages: Option<&'a [PathBuf]>,
     /// Scale of the runs.
     pub scale: Scale,
@@ -42,7 +42,7 @@ pub struct Wanted<'a> {
     pub read_command: ReadCommand<'a>,
 }
 
-/// Claims, figures and pages with the Plan of what they need.
+/// Claims, figures and pages, with the Plan of the runs that they need.
 pub struct Reproduction<'a> {
     library: &'a Library,
     scale: Scale,
@@ -74,7 +74,7 @@ pub struct Reproduced<'a> {
     pub judgements: Vec<Judgement>,
     /// The figures whose runs are there.
     pub figures: Vec<DrawnFigure<'a>>,
-    /// The pages, held against the runs.
+    /// The pages, compared with the runs.
     pub pages: CheckedPages,
     /// Data sets that are not there, by the reason.
     pub left_out: BTreeMap<String, Vec<String>>,
@@ -82,8 +82,8 @@ pub struct Reproduced<'a> {
 }
 
 impl<'a> Reproduction<'a> {
-    /// Finds what is wanted, and what it needs. Must be called before the process has a second thread: see
-    /// [`Drivers::new`](crate::Drivers::new).
+    /// Finds the wanted claims, figures and pages, and the runs that they need. Must be called before the process has a second
+    /// thread: see [`Drivers::new`](crate::Drivers::new).
     ///
     /// # Errors
     /// A name that nothing has, and a claim, figure or page that asks for runs that its Scenario does not make, with its place.
@@ -113,7 +113,7 @@ impl<'a> Reproduction<'a> {
         &self.sets.driver
     }
 
-    /// Judges what came out.
+    /// Judges the outcomes.
     ///
     /// # Errors
     /// A quantity without a value where a claim, figure or page needs one, with its place.

@@ -20,7 +20,7 @@ const WRITTEN: [&str; 1] = ["docs/fidelity/claims.md"];
 /// The pages with the cells that are checked, each with the command that gives its runs.
 pub(super) struct Pages(Vec<(Page, Vec<(String, Cell)>)>);
 
-/// Pages that have been held against the runs.
+/// Pages that have been compared with the runs.
 #[derive(Debug, Default)]
 pub struct CheckedPages {
     /// Count of numbers that were checked.
@@ -33,7 +33,7 @@ pub struct CheckedPages {
     pub problems: Vec<String>,
     /// Tables that are not checked, with their place and the reason.
     pub unchecked: Vec<String>,
-    /// The files with what drifted replaced.
+    /// The files with the drifted numbers replaced.
     texts: Vec<(PathBuf, String)>,
 }
 
@@ -88,7 +88,7 @@ impl Pages {
         }
     }
 
-    /// What the command of a comment asks for; or why that is not there. None for the name of a data set.
+    /// The request of a comment's command; or the reason why it is left out. None for the name of a data set.
     pub(super) fn request(&self, command: &str, read: ReadCommand) -> Option<Found> {
         if !command.contains(' ') {
             return None;
@@ -113,7 +113,7 @@ impl Pages {
         Some(request.map(|request| Ok(vec![request])))
     }
 
-    /// Holds every cell whose runs are not left out against them, and every number in running text against its claim.
+    /// Compares every cell whose runs are not left out with them, and every number in running text with its claim.
     pub(super) fn compare(
         self,
         data: &DataRuns,
@@ -160,7 +160,7 @@ impl CheckedPages {
         self.texts.is_empty()
     }
 
-    /// Writes the pages with what drifted replaced.
+    /// Writes the pages with the drifted numbers replaced.
     ///
     /// # Errors
     /// A page that cannot be written.

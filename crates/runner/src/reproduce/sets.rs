@@ -26,7 +26,7 @@ const ANY_SCHEME: &str = "cubic";
 
 /// The data sets that are needed, and the union of their runs.
 pub(super) struct Sets {
-    /// Of each data set, its runs in the order of its plan.
+    /// The runs of each data set, in the order of its plan.
     runs: BTreeMap<String, Vec<(RunId, Run)>>,
     /// Data sets whose recordings are not there, and why.
     left_out: BTreeMap<String, String>,
@@ -37,7 +37,7 @@ pub(super) struct Sets {
 /// The requests of a data set; or why it is left out.
 pub(super) type Found = Result<Result<Vec<Request>, String>, RequestError>;
 
-/// What came out, by run.
+/// Outcomes by run.
 #[derive(Debug, Default)]
 pub struct Outcomes(BTreeMap<RunId, Arc<Outcome>>);
 
@@ -52,7 +52,7 @@ impl Outcomes {
         Ok(outcomes)
     }
 
-    /// Adds that of a run.
+    /// Adds the outcome of a run.
     pub fn add(&mut self, record: Record) {
         if let Ok(id) = record.id.parse() {
             self.0.insert(id, Arc::new(Outcome::from(record)));
@@ -103,7 +103,7 @@ impl Sets {
                         run.scheme = run.scheme.replace(&format!("{MODEL}{folder}/"), MODEL);
                     }
                     let needed = needs.of(&name, &run);
-                    // Runs that are not executed are kept as well: error messages list them.
+                    // Runs that are not executed are also kept: error messages list them.
                     of_set.push((id, run));
                     if needed == Some(true) {
                         with_series.insert(id);
@@ -127,13 +127,13 @@ impl Sets {
         here.try_for_each(|figure| figure.drawn(&data).map(drop)).map_err(RequestError::new)
     }
 
-    /// The runs with what came out of them.
+    /// The runs with their outcomes.
     pub(super) fn data(&self, outcomes: &Outcomes) -> DataRuns {
         let with = |(id, run): &(RunId, Run)| Run { outcome: outcomes.0.get(id).cloned(), ..run.clone() };
         self.runs.iter().map(|(name, runs)| (name.clone(), runs.iter().map(with).collect())).collect()
     }
 
-    /// Why one of these data sets is not there; none: all are.
+    /// Reason why one of these data sets is not there; none: all are.
     pub(super) fn left_out(&self, data: &[&str]) -> Option<&str> {
         data.iter().find_map(|name| self.left_out.get(*name)).map(String::as_str)
     }
@@ -228,7 +228,7 @@ struct Hashes {
 }
 
 impl Hashes {
-    /// Of the recording at this path; none where there is no file.
+    /// The hash of the recording at this path; none where there is no file.
     fn of(&mut self, path: &str) -> Result<Option<&str>, RequestError> {
         if !self.known.contains_key(path) {
             if !Path::new(path).is_file() {
@@ -241,7 +241,7 @@ impl Hashes {
     }
 }
 
-/// Keeps time series of the runs that need them, and of no other: they are most of what a Record has.
+/// Keeps time series and curves of only those runs that need them: they are most of a Record.
 pub(super) struct NeededSeries {
     driver: Drivers,
     with_series: BTreeSet<RunId>,
@@ -281,7 +281,7 @@ mod tests {
     use cellcc_sim::SimDriver;
     use std::path::PathBuf;
 
-    /// Resolves everything but recordings and published weights, which nobody need have.
+    /// Resolves everything but recordings and published weights, which this test does not require.
     struct WithoutFiles<'a>(SimDriver, &'a cellcc_claims::Recordings);
 
     impl Driver for WithoutFiles<'_> {

@@ -1,4 +1,4 @@
-//! A driver that measures nothing, and what the tests do with it.
+//! A driver that measures nothing, and helpers that run it.
 
 use cellcc_experiment::{
     Column, Curve, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
@@ -102,7 +102,7 @@ pub(crate) fn runner(out: &Path) -> Runner {
     }
 }
 
-/// A runner that goes on with what is in the folder.
+/// A runner that goes on with the results in the folder.
 pub(crate) fn resuming(out: &Path) -> Runner {
     Runner { existing: Existing::Resume, ..runner(out) }
 }

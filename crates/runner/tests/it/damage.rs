@@ -1,4 +1,4 @@
-//! Results that somebody changed, cut off, doubled or lost are named, and made again.
+//! Results that were changed, cut off, doubled or lost are named, and made again.
 
 use crate::common::{Fake, VERSION, content, plan, plan_of, resuming, run, runner, shards, whole};
 use cellcc_runner::{Existing, Progress, Results, merge};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-/// Takes down what it hears of damage.
+/// Takes down the damage that is reported to it.
 #[derive(Default)]
 struct Heard(Mutex<Vec<String>>);
 
@@ -25,7 +25,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<String>)) {
     fs::write(path, lines.concat()).unwrap();
 }
 
-/// Some damage to the lines of `runs.jsonl`, and what is to be said of it.
+/// Some damage to the lines of `runs.jsonl`, and a part of the message about it.
 type Case = (fn(&mut Vec<String>), &'static str);
 
 const CASES: [Case; 9] = [
@@ -150,7 +150,7 @@ fn a_forged_id_names_no_file() {
     );
 }
 
-/// Some damage to a file of a run, and what is to be said of it.
+/// Some damage to a file of a run, and a part of the message about it.
 type Spoiled = (fn(&Path), &'static str);
 
 #[test]

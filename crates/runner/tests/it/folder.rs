@@ -1,4 +1,4 @@
-//! What the runner leaves in the output folder.
+//! Files that the runner leaves in the output folder.
 
 use crate::common::{
     Fake, VERSION, content, interrupt_after, plan, plan_of, resuming, run, runner, shards, whole,

@@ -33,7 +33,7 @@ fn put_together(folder: &Path) {
     }
 }
 
-/// How many files lie in folders by the digits that their names begin with, and nothing else does.
+/// Counts the files, which must all lie in folders by the digits that their names begin with.
 fn by_digits(folder: &Path) -> usize {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     let folders = entries(folder);
@@ -43,7 +43,7 @@ fn by_digits(folder: &Path) -> usize {
     files.inspect(|(digits, file)| assert!(file.starts_with(digits), "{digits}/{file}")).count()
 }
 
-/// Ten thousand files in one folder stopped what lists it. Shares have fewer, which lie together.
+/// Ten thousand files in one folder stopped programs that list it. Shares have fewer, which lie together.
 #[test]
 fn files_of_many_runs_lie_in_folders_by_digits_and_are_read_from_one_folder_as_well() {
     let folder = TempDir::new().unwrap();

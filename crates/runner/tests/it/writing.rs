@@ -50,7 +50,7 @@ mod links {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Names in an output folder that somebody made links to `elsewhere`.
+    /// Replaces these names in an output folder by links to `elsewhere`.
     fn linked(out: &Path, elsewhere: &Path, names: &[&str]) {
         for name in names {
             let _ = fs::remove_file(out.join(name)).or_else(|_| fs::remove_dir_all(out.join(name)));
@@ -96,7 +96,7 @@ mod links {
         assert_eq!(Results::read(out.path()).unwrap().records.len(), 14);
     }
 
-    /// A link that leads nowhere yet was taken for nothing, and what it leads to was made.
+    /// A link that leads nowhere yet was taken for nothing, and its target was made.
     #[test]
     fn a_link_that_leads_nowhere_counts_as_results() {
         let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
