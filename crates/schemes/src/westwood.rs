@@ -19,7 +19,7 @@
 //!
 //! **The profile `linux`** halves the window at the loss, as Reno, and sets the estimate when recovery ends. The window then
 //! rises in one step, and the burst overflows a small buffer: with a quarter of a BDP the flow used 69 % of the link, and lost
-//! 23 times as many packets as CUBIC (20 Mbit/s, 40 ms, 17 packets). So the paper's reading is the default.
+//! 23 times as many packets as CUBIC (20 Mbit/s, 40 ms RTT, 17-packet buffer). So the paper's reading is the default.
 
 use crate::in_kernel::{InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{KernelView, packets, with_window};

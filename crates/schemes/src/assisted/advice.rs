@@ -68,7 +68,7 @@ impl AdviceTracker {
         }
     }
 
-    /// What to go by; none without advice, or without trust in it.
+    /// The advice to follow; none without advice, or without trust in it.
     pub(super) fn trusted(&mut self, now: Time) -> Option<TrustedAdvice> {
         let advice = self.fresh();
         if advice.is_none() {

@@ -55,7 +55,7 @@ pub(super) fn receiver(arguments: &Arguments, _context: &Context) -> Option<Box<
     }
 }
 
-/// How many flows the user has: NATCP's only message, two bytes.
+/// The user's number of flows: NATCP's only message, two bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FlowReport {
     /// Counts the changes of `flows`, modulo 256, so that a report that arrives late is known.

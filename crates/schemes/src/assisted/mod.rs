@@ -193,7 +193,7 @@ struct Assisted {
     own: OwnRtt,
     /// The limits of the advice, while it is followed.
     advised: Option<Limits>,
-    /// The guard's, in a probe: it exceeds the base as well as the advice.
+    /// The guard's gain during a probe, which exceeds both the base and the advice.
     gain: f64,
 }
 

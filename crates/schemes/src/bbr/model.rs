@@ -291,7 +291,7 @@ impl Aggregation {
         self.began = now;
     }
 
-    /// What to add to the window.
+    /// The amount to add to the window.
     pub(crate) fn extra(&self, bandwidth: Rate) -> Bytes {
         match &self.largest {
             Largest::Slots { slots: [one, other], .. } => {

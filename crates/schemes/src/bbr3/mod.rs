@@ -38,9 +38,9 @@
 //!   wants one (section 3.7). The simulator's packets carry no ECT; QUIC's do.
 //! - Reno rounds: the draft compares a volume with a count. Here both are packets.
 //!
-//! **The profile `google`** drains at 0.347, has 0.91 in Down and no limit to Drain's rounds, takes a rise of the bandwidth at
-//! any ACK, also lowers the bound by an ACK's losses, keeps aggregation as v1 does, three quanta of offload, and restores no
-//! state after a spurious loss. Its response to marks needs an RTT below 5 ms and is left out.
+//! **The profile `google`** paces at a gain of 0.347 in Drain and of 0.91 in Down, does not limit Drain's rounds, takes a rise of
+//! the bandwidth at any ACK, also lowers the bound by an ACK's losses, keeps aggregation as v1 does, three quanta of offload, and
+//! restores no state after a spurious loss. Its response to marks needs an RTT below 5 ms and is left out.
 
 mod phases;
 #[cfg(test)]
@@ -164,7 +164,7 @@ struct Bbr3 {
     constants: Constants,
     model: Model,
     startup: Startup,
-    /// What to go back to if the losses were none.
+    /// The state to restore if the losses turn out spurious.
     undo: Option<Undo>,
     /// The data in flight when the newest acknowledged packet left, it included.
     newest_inflight: Bytes,

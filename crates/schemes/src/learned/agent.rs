@@ -112,12 +112,12 @@ impl AgentKind {
         AGENTS.iter().find(|rules| rules.kind == self).expect("a row of each kind")
     }
 
-    /// How many numbers an interval gives, and how many intervals an observation holds.
+    /// Numbers per interval, and intervals per observation.
     pub fn shape(self) -> (usize, usize) {
         self.rules().shape
     }
 
-    /// How many numbers its network gives: an action, or a score for each of its actions.
+    /// Number of its network's outputs: one action, or a score for each action.
     pub(super) fn outputs(self) -> usize {
         self.rules().outputs
     }

@@ -108,7 +108,7 @@ impl Policy {
         Some(Self { model, memory: Memory::default() })
     }
 
-    /// How many numbers an observation has.
+    /// Number of values in an observation.
     pub fn width(&self) -> usize {
         let (features, history) = self.model.card.agent.shape();
         features * history

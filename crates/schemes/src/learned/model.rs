@@ -18,8 +18,8 @@ pub const LARGEST_MODEL: Bytes = Bytes::new(32_000_000);
 /// this along.
 pub type ReadModel = fn(&Path) -> Result<Vec<u8>, InputError>;
 
-/// How many hexadecimal digits of a file's SHA-256 stand in the text of a scheme: two of a thousand files are alike with a
-/// chance of 1 in 10^4.
+/// Number of hexadecimal digits of a file's SHA-256 in the text of a scheme: among a thousand files, two share them with a
+/// probability of 1 in 10^4.
 const DIGITS: usize = 8;
 /// Where a reader finds content to do next.
 const PAGE: &str = "docs/algorithms/learned.md says where weights are, and how a file of them is made";
@@ -36,7 +36,7 @@ impl Model {
     /// Reads a file. `own`: the card of a preset, whose published weights have none.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// A description of the defect in the file.
     pub(super) fn read(content: &[u8], own: Option<Card>) -> Result<Self, String> {
         let damaged = |error| format!("it is no file of safetensors, or is damaged: {error}");
         let (_, header) = SafeTensors::read_metadata(content).map_err(damaged)?;

@@ -75,7 +75,7 @@ impl Network {
         Ok(Self { layers, outputs: width })
     }
 
-    /// How many numbers it gives.
+    /// Number of outputs.
     pub(super) fn outputs(&self) -> usize {
         self.outputs
     }

@@ -21,22 +21,19 @@
 //!
 //! | file | concept |
 //! |---|---|
-//! | `receiver` | the receiver-side component |
-//! | `sampling` | rate samples |
-//! | `filter/` | one filter per file |
-//! | `bias`, `burst` | compensation for small buffers, and for aggregation (the paper's future work) |
-//! | `bandwidth` | which estimate the sender goes by |
-//! | `announce` | the signal to the receiver |
+//! | `mod` | the sender: its choice of the bandwidth estimate, and its signal to the receiver |
+//! | `receiver` | the receiver-side component: rate samples, and the paper's future work for small buffers and aggregation |
+//! | `filter/` | the filters |
 //! | `wire` | both messages as bytes |
-//! | `settings`, `scheme` | the parameters |
+//! | `settings` | the parameters |
 //!
 //! Differences from the paper. The Kalman equations are put right; as printed their covariance grows without bound
 //! (`filter=kalman-literal`). Samples of a short queue may only raise the estimate (`profile=paced`, the default): the loop
 //! otherwise measures its own rate and settles below the path's (`profile=paper`, the text). The sender of `profile=tperf`
-//! is limited by its window and does not pace: the paper does not say so, but its program's server did not pace unless asked
-//! to, and only so its delays come out. What the paper leaves open is ours and named where it is used: the sampling interval,
-//! the filter's first covariances, staleness, the bound on what a receiver may claim, "before" in "before the window is cut",
-//! the sampler of the sender's own filter. Drain stays suspended as Algorithm 2 has it.
+//! is limited by its window and does not pace: the paper does not say so, but its program's server paced only with a flag,
+//! and only an unpaced sender reproduces the paper's delays. Choices of ours where the paper is silent are marked in the code:
+//! the sampling interval, the filter's first covariances, staleness, the bound on a receiver's claims, "before" in "before the
+//! window is cut", the sampler of the sender's own filter. Drain stays suspended, as in Algorithm 2.
 
 mod filter;
 mod receiver;
@@ -60,7 +57,7 @@ pub use wire::{Estimation, RateFeedback, RateSignal};
 
 // The name of RBBR, and how its sender and its receiver-side component are built.
 
-/// What it shows.
+/// Values that RBBR reports, besides BBR's.
 const SHOWS: [ShownValue; 5] = [
     ShownValue::switch(
         "uses_feedback",
@@ -187,7 +184,7 @@ impl Controller for Rbbr {
 
     fn limits(&self) -> Limits {
         let limits = self.bbr.limits();
-        // ProbeRTT's window is far below what is in flight: one packet more leaves first, with the announcement.
+        // ProbeRTT's window is far below the data in flight: one more packet leaves first, with the announcement.
         let announces_first = self.bbr.phase() == Phase::ProbeRtt && self.announcer.has_to_tell();
         let window =
             if announces_first { limits.window.max(self.inflight + self.packet_size) } else { limits.window };
@@ -204,16 +201,15 @@ impl Controller for Rbbr {
     }
 }
 
-// The bandwidth that RBBR's sender goes by: the receiver's estimate where there is one to be trusted, else BBR's own
-// filter.
+// The bandwidth that RBBR's sender uses: the receiver's estimate while it can be trusted, otherwise BBR's own filter.
 
-/// Feedback older than so many RTTs is stale ...
+/// Feedback older than this many RTTs is stale ...
 const STALE_RTTS: u64 = 4;
 /// ... unless it is younger than this: short RTTs do not outrun a delayed ACK (both our choice: feedback comes on every
 /// ACK, so that this many in a row were lost or the receiver is silent).
 const STALE_AFTER: Span = Span::from_millis(500);
-/// The estimate is never below so many packets per RTT: with less in flight the receiver could not see a rate that
-/// has risen (half of BBR's smallest window; paper: not given).
+/// Lower bound of the estimate, in packets per RTT: with less in flight the receiver could not see a rate that has
+/// risen (half of BBR's smallest window; paper: not given).
 const LEAST_PACKETS_PER_RTT: u64 = 2;
 /// The window holds a burst of this time at the estimated rate at most, as BBR's own compensation (Linux
 /// `bbr_extra_acked_max_us`).
@@ -227,13 +223,13 @@ struct Latest {
     burst: Bytes,
 }
 
-/// What an acknowledgement changes in which estimate counts.
+/// State at an acknowledgement that decides between the receiver's estimate and the sender's own.
 #[derive(Debug, Clone, Copy)]
 struct Conditions {
     now: Time,
     srtt: Span,
     min_rtt: Option<Span>,
-    /// Of a full packet.
+    /// Size of a full packet.
     packet_size: Bytes,
     /// BBR has left Startup and Drain, where the receiver does not estimate (paper, Algorithm 2).
     is_estimated: bool,
@@ -242,7 +238,7 @@ struct Conditions {
 #[derive(Debug, Clone)]
 struct ReceiverBandwidth {
     own: MaxFilter,
-    /// How far above its own filter the sender believes the receiver.
+    /// Largest ratio of the receiver's estimate to the sender's own that the sender believes.
     bound: f64,
     /// The window holds the bursts that the receiver saw.
     holds_bursts: bool,
@@ -325,7 +321,7 @@ const REPEAT: Span = Span::from_millis(20);
 #[derive(Debug, Clone)]
 struct Announcer {
     signal: RateSignal,
-    /// The same as bytes.
+    /// `signal` as bytes.
     message: Signal,
     now: Time,
     reported_at: Option<Time>,
@@ -338,7 +334,7 @@ impl Announcer {
         Self { signal, message: signal.encode(), now: Time::ZERO, reported_at: None }
     }
 
-    /// What the receiver is to do from now on.
+    /// Sets the mode that the receiver is to use from now on.
     fn set(&mut self, now: Time, estimation: Estimation) {
         self.now = now;
         if estimation != self.signal.estimation {
@@ -348,7 +344,7 @@ impl Announcer {
         }
     }
 
-    /// What the next packet is to say.
+    /// The signal that the next packet is to carry; none where none is due.
     fn signal(&self) -> Option<Signal> {
         let is_due = self.reported_at.is_none_or(|reported_at| self.now.since(reported_at) >= REPEAT);
         is_due.then_some(self.message)

@@ -16,7 +16,7 @@ struct LastSample {
     span: Span,
 }
 
-/// Estimates the rate of the path from what arrives.
+/// Estimates the rate of the path from arrivals.
 pub(super) struct RbbrReceiver {
     sampling: Sampling,
     filter: Box<dyn RateFilter>,
@@ -25,7 +25,7 @@ pub(super) struct RbbrReceiver {
     /// The filter's, in bytes per second; none before the first sample.
     estimate: Option<f64>,
     last_sample: Option<LastSample>,
-    /// What the sender said last. Without a word from it, arrivals tell nothing: a flow begins in Startup.
+    /// The sender's newest signal. Before the first, arrivals say nothing about the path: a flow begins in Startup.
     signal: Option<RateSignal>,
     received: Bytes,
     next_number: u64,
@@ -91,7 +91,7 @@ impl RbbrReceiver {
         self.last_sample = Some(LastSample { rate: sample.rate, span: sample.span });
     }
 
-    /// What is fed back: the filter's estimate, with what a buffer that overflows hides.
+    /// The rate to feed back: the filter's estimate, plus the correction for a buffer that overflows.
     fn published(&self) -> Option<Rate> {
         let correction = self.bias.as_ref().map_or(0.0, Bias::correction);
         self.estimate.map(|estimate| Rate::from_bytes_per_sec((estimate + correction) as u64))
@@ -168,7 +168,7 @@ impl ReceiverComponent for RbbrReceiver {
     }
 }
 
-// Rate samples: what arrived, over the time that really passed (paper, equations 10 and 11).
+// Rate samples: bytes that arrived, over the time that actually passed (paper, equations 10 and 11).
 
 /// Packets that an interval holds at least: fewer make a sample of the packet's size rather than of the rate ...
 const LEAST_PACKETS: u32 = 4;
@@ -191,7 +191,7 @@ struct Interval {
     lost: u64,
 }
 
-/// What an interval tells.
+/// The measurement of one interval.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
     pub(super) rate: Rate,
@@ -231,7 +231,7 @@ impl Sampling {
         Some(sample)
     }
 
-    /// What has arrived in the open interval tells nothing; the next packet begins a new one.
+    /// Drops the open interval, whose arrivals say nothing about the path; the next packet begins a new one.
     fn discard(&mut self) {
         self.open = None;
     }
@@ -242,13 +242,13 @@ impl Sampling {
 }
 
 // Compensation for small buffers. A buffer that overflows holds too little to show a rate that rises again: samples
-// are cut off from above, and the estimate is too low (paper, section V.A.2). What is cut off is part of the samples'
-// spread, so where packets are lost a share of the spread is added, "to compensate for the underestimation".
+// are cut off from above, and the estimate is too low (paper, section V.A.2). The missing part shows in the samples'
+// spread, so a share of the spread is added where packets are lost, "to compensate for the underestimation".
 
 /// The share of the old loss rate and spread that stays with a sample: ten samples, three round trips of 30 ms, are
 /// remembered.
 const MEMORY: f64 = 0.9;
-/// The loss at which a whole standard deviation is added: about what a buffer of one bandwidth-delay product loses on
+/// The loss rate at which a whole standard deviation is added: about that of a buffer of one bandwidth-delay product on
 /// an LTE link. Losing more than this is no reason to send more.
 const FULL_LOSS: f64 = 0.02;
 
@@ -268,7 +268,7 @@ impl Bias {
         self.spread = mix(self.spread, (rate - estimate) * (rate - estimate));
     }
 
-    /// What to add to the estimate.
+    /// The amount to add to the estimate, in bytes per second.
     pub(super) fn correction(&self) -> f64 {
         libm::sqrt(self.spread) * (self.loss / FULL_LOSS).min(1.0)
     }

@@ -1,4 +1,4 @@
-//! What can be set in RBBR, its profiles, and where the values come from.
+//! Parameters of RBBR, its profiles, and the sources of the values.
 
 use super::filter::Filter;
 use crate::bbr::SAMPLER;
@@ -152,14 +152,14 @@ enum Profile {
     Tperf,
 }
 
-/// Who compensates for aggregated ACKs.
+/// Compensation for aggregated ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Aggregation {
     Off,
     Receiver,
 }
 
-/// What the receiver-side component is built from.
+/// Settings of the receiver-side component.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiverSettings {
     pub(super) filter: Filter,
@@ -173,20 +173,20 @@ pub(super) struct ReceiverSettings {
 /// When feedback leaves.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FeedbackWhen {
-    /// With every so many ACKs.
+    /// With every n-th ACK.
     EveryAcks(u32),
     /// By the clock, with an ACK of its own where none is due.
     Every(Span),
 }
 
-/// What the sender is built from.
+/// Settings of the sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SenderSettings {
     pub(super) paces: bool,
     pub(super) gates_samples: bool,
     pub(super) cwnd_gain: f64,
     pub(super) bound: f64,
-    /// Of the sender's own filter.
+    /// Sampler of the sender's own filter.
     pub(super) sampler: Sampler,
     pub(super) holds_bursts: bool,
     /// `profile=paper`, which had another meaning.

@@ -80,7 +80,7 @@ fn probe_rtt_does_not_pull_the_estimate_down() {
 
 #[test]
 fn without_the_signal_probe_rtt_would_pull_the_estimate_down() {
-    // What the test above would see if it could not fail: the same path, deaf to signals.
+    // Shows that the test above can fail: the same path, but all signals are lost.
     let mut path = path("rbbr(profile=tperf)");
     path.run_for(Span::from_secs(3));
     path.set_rtt(Span::from_millis(50));
@@ -222,7 +222,7 @@ proptest! {
     ) {
         let mut path = path(&format!("rbbr(profile={profile},aggregation=receiver)"));
         path.run_for(Span::from_secs(1));
-        // From here on anything at all comes back in place of what the receiver measures.
+        // From here on, arbitrary feedback takes the place of the receiver's.
         path.receiver = None;
         for (wait, rate, has_rate, burst, received) in steps {
             let feedback = RateFeedback {

@@ -6,13 +6,13 @@
 //! RATE_FEEDBACK  0x5bb4 | flags u8 | sequence | interval, us | bytes received | [rate, bytes/s] | [burst, bytes]
 //! RATE_SIGNAL    0x5bb5 | flags u8 | epoch
 //! ```
-//! Flags of RATE_FEEDBACK: 1 there is a rate, 2 frozen, 4 there is a burst. Of RATE_SIGNAL: 1 suspend, 2 raise only.
-//! Flags that are not named are zero. Integers above 2^62 - 1 are sent as that.
+//! Flags of RATE_FEEDBACK: 1 has a rate, 2 frozen, 4 has a burst. Flags of RATE_SIGNAL: 1 suspend, 2 raise only.
+//! All other flags are zero. Integers above 2^62 - 1 are sent as 2^62 - 1.
 
 use cellcc_control::{Feedback, SchemeMessage, Signal};
 use cellcc_units::{Bytes, Rate, Span};
 
-/// From the range of frame types that nobody has registered.
+/// Frame types without a registration.
 const RATE_FEEDBACK: u64 = 0x5bb4;
 const RATE_SIGNAL: u64 = 0x5bb5;
 
@@ -37,22 +37,22 @@ pub struct RateFeedback {
     pub interval: Span,
     /// All bytes received so far: more than was sent is a lie.
     pub received: Bytes,
-    /// Estimation is suspended; `rate` is what it was before.
+    /// Estimation is suspended; `rate` keeps its value from before.
     pub frozen: bool,
     /// The largest recent burst above the estimate, for a window that outlasts aggregation.
     pub burst: Bytes,
 }
 
-/// What the sender tells the receiver: whether its rate is the path's (paper, section III.C). Goes with data.
+/// The sender's signal to the receiver: whether its rate is the path's (paper, section III.C). Goes with data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateSignal {
-    /// What the receiver does with packets that arrive from here on.
+    /// The mode of the estimation for packets that arrive from here on.
     pub estimation: Estimation,
     /// Counts the changes of `estimation`, so that an older signal that arrives late is known.
     pub epoch: u32,
 }
 
-/// What arrivals tell about the path, hence what the receiver's estimate of its rate does with them.
+/// The meaning of arrivals for the receiver's estimate of the path's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Estimation {
     /// The path limits the sender: arrivals tell its rate.

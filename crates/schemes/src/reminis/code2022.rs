@@ -37,7 +37,7 @@ pub(super) struct Code2022 {
     packet_size: Bytes,
     aimd: Box<dyn Growth>,
     explorer: Explorer,
-    /// Of the interval under way; none before its first sample.
+    /// Report of the current interval; none before its first sample.
     latest: Option<Latest>,
     /// End of the interval; none before the first RTT sample.
     interval_ends_at: Option<Time>,
@@ -46,7 +46,7 @@ pub(super) struct Code2022 {
     target_count: f64,
 }
 
-/// What the kernel reports at the end of an interval.
+/// The kernel's report at the end of an interval.
 #[derive(Debug, Clone, Copy)]
 struct Latest {
     smoothed_rtt: Span,
@@ -62,7 +62,7 @@ impl Latest {
     }
 }
 
-/// What to do with the window.
+/// A change of the window.
 enum Step {
     Nothing,
     Scale(f64),

@@ -16,8 +16,8 @@
 //!                          window (never below two packets) -> AIMD goes on from there
 //! ```
 //!
-//! The decisions are those of [`cellcc_fixed::reminis`], in integers, which also run in the kernel's TCP. Here is what the
-//! kernel would give them: a law of window growth (the AIMD block), counts of packets, and a timer, which it has not.
+//! The decisions are those of [`cellcc_fixed::reminis`], in integers, which also run in the kernel's TCP. This file supplies
+//! the kernel's input to them: a law of window growth (the AIMD block), packet counts, and a timer, which the kernel lacks.
 //!
 //! Source: P. Pazhooheshy, S. Abbasloo, Y. Ganjali, "A Simple Non-Deterministic Approach Can Adapt to Complex
 //! Unpredictable 5G Cellular Networks", 2023: sections 3 (modules), 6 (choice of DTT), Algorithms 1 and 2.
@@ -34,15 +34,15 @@
 //! - The Guardian acts from the first slope on; slow start ends at the first SI above DTT, or by loss. The paper starts it
 //!   after slow start, which on a deep buffer would end only when that is full.
 //! - A flow that its application limits does not explore: its window would grow without bound and mean nothing.
-//! - Where packets are lost, NDE raises the window to four times what a round trip delivers at most: on a buffer of a
-//!   packet no delay ever rises, and the window would grow for ever.
-//! - The minimum RTT is learnt anew where no sample comes down to DTT for a second and packets sent alone do not either: a
-//!   new route. The paper's never rises, and a flow whose path became longer than DTT would be cut for ever.
+//! - Where packets are lost, NDE raises the window to at most four times the packets delivered per round trip: on a buffer
+//!   of one packet no delay ever rises, and the window would grow without bound.
+//! - The minimum RTT is measured again where no sample comes down to DTT for a second and packets sent alone do not either:
+//!   a new route. The paper's never rises, and a flow whose path became longer than DTT would be cut for ever.
 //!
 //! `profile=following` is beyond the paper. In every reading of it the AIMD block slow-starts back to an ssthresh that says
 //! nothing of the path any more: after a lasting fall of the capacity it overshoots in every round trip, after a rise it
 //! crawls. Here each cut moves ssthresh towards the window that would have met the target (the window, times target / delay),
-//! and a window above ssthresh that meets the target takes it along. What that is worth on which links:
+//! and a window above ssthresh that meets the target takes it along. The results by link are in
 //! docs/algorithms/reminis.md, "Which to take".
 //!
 //! `profile=code2022` follows the authors' program of August 2022 instead: see `code2022`.
@@ -68,11 +68,10 @@ use std::sync::Arc;
 
 pub(super) use settings::{IN_KERNEL, IN_KERNEL_OVER_CUBIC};
 
-/// What the registry knows of Reminis.
-/// The zones as they are shown, by their numbers.
+/// Displayed names of the zones, by their numbers.
 const ZONES: [&str; 4] = ["unknown", "explore", "slow", "cut"];
 
-/// What it shows.
+/// Values that Reminis reports, besides those of its AIMD block.
 const SHOWS: [ShownValue; 3] = [
     ShownValue::number("dtt_ms", "delay tolerance threshold: the RTT to stay below"),
     ShownValue::number("mu", "the mean of what exploration draws: it falls as the delay rises"),
@@ -199,7 +198,7 @@ mod tests {
     use crate::testing::Path;
     use cellcc_units::{Rate, Span};
 
-    /// Packets queued, in the mean of the fifth second after the capacity fell from 200 to 20 Mbit/s for good.
+    /// Packets queued, averaged over the fifth second after the capacity fell from 200 to 20 Mbit/s and stayed there.
     fn queue_after_a_lasting_fall(scheme: &str) -> f64 {
         let mut path = Path::new(scheme, Rate::from_mbit_per_sec(200.0), Span::from_millis(20));
         path.run_for(Span::from_secs(5));

@@ -1,4 +1,4 @@
-//! What can be set in Reminis, its profiles, and where the values come from.
+//! Parameters of Reminis, its profiles, and the sources of the values.
 
 use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{micros, q16, target};
@@ -16,7 +16,7 @@ use cellcc_fixed::{
 };
 use cellcc_units::{Bytes, Span, Time};
 
-/// The default DTT in minimum RTTs, also what a target that cannot be met is raised to (paper, section 3.1).
+/// The default DTT in minimum RTTs; a target that cannot be met is also raised to it (paper, section 3.1).
 pub(super) const DEFAULT_MULTIPLE: f64 = 1.5;
 
 /// The target RTT.

@@ -2,7 +2,7 @@
 //!
 //! 1. The receiver reports when packets arrived and which were marked: every 25 ms; Ericsson's after 16 packets or 40 ms.
 //! 2. The window shrinks by the share of marks (alpha, as in DCTCP), by 0.3 for a loss, and by the queueing delay's excess over
-//!    half of its target, as if that were a mark; at most once in a round, or in 25 ms.
+//!    half of its target, as if that were a mark; at most once per round, or per 25 ms.
 //! 3. It grows by a packet per round, and long after congestion by 2 % of itself; less where the window was when it last
 //!    shrank, and where the delay varies.
 //! 4. The media rate is the window per round-trip time. Packets are paced a tenth faster, and 1.5 to 3 windows may be in flight.

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// How often the model is brought up to date, in seconds (paper, section 3.2; `TICK_LENGTH`).
 pub(super) const TICK_S: f64 = 0.02;
-/// How many ticks are forecast (section 3.3; `NUM_TICKS`).
+/// Number of ticks in a forecast (section 3.3; `NUM_TICKS`).
 pub(super) const TICKS: usize = 8;
 /// The grid's end, in units per second (section 3.1; `MAX_ARRIVAL_RATE`).
 pub(super) const MAX_RATE: f64 = 1000.0;
@@ -163,7 +163,7 @@ impl Forecasts {
     }
 }
 
-/// How many arrive in a tick, over all rates.
+/// Distribution of the units that arrive in a tick, over all rates.
 fn mixed(rates: &[f64], in_a_tick: &[Vec<f64>]) -> Vec<f64> {
     let mut mixed = vec![0.0; COUNTS];
     for (probability, counts) in rates.iter().zip(in_a_tick).filter(|(probability, _)| **probability > 0.0) {

@@ -18,7 +18,7 @@ impl Verus {
         if now >= self.refit_at {
             self.draw_profile(now);
         }
-        // What an epoch without acknowledgements shows is the silence, not the path: `robust` learns no minimum from it.
+        // An epoch without acknowledgements shows the silence, not the path: `robust` learns no minimum from it.
         let may_creep = self.delays.has_heard() || !self.settings.bounded;
         let (Some(min_ms), Some(delay)) = (self.delays.min_ms(), self.delays.end_epoch(now)) else { return };
         let target_ms = self.target_ms.unwrap_or(min_ms);
@@ -48,8 +48,8 @@ impl Verus {
         self.epoch_share = self.budget;
     }
 
-    /// The step by which the delay aimed for rises: none where the application left some of the budget unused; once per
-    /// RTT, and not per epoch, above where a loss has left it lately.
+    /// Rise of the target delay in an epoch, ms: zero if the application left some of the budget unused; delta2 per RTT
+    /// instead of per epoch if the target is at least the one that a recent loss left.
     fn rise_ms(&self, now: Time, target_ms: f64, epochs: u64) -> f64 {
         let step = self.settings.target.delta2_ms;
         let is_careful = |&(until, ceiling_ms): &(Time, f64)| now < until && target_ms >= ceiling_ms;
@@ -78,7 +78,7 @@ impl Verus {
 /// Fewer packets in flight than this, and the program takes its minimum delay for outdated instead of pausing.
 const FEW_IN_FLIGHT: u64 = 2;
 
-/// What an epoch decides.
+/// The decision of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Step {
     /// The delay to aim for, ms.
@@ -120,9 +120,9 @@ impl TargetRules {
     }
 }
 
-/// Equation 5: packets that may leave in an epoch, of which an RTT has `epochs`, for a window of `window` packets.
-/// `W_i`, the paper's current sending window, is what is in flight, as in the program. With `ignores_inflight` an RTT of
-/// two epochs gets a whole window per epoch, as the equation has it: up to two windows in flight.
+/// Equation 5: packets that may leave in an epoch, for a window of `window` packets and an RTT of `epochs` epochs.
+/// `W_i`, the paper's current sending window, is the number of packets in flight, as in the program. With
+/// `ignores_inflight` an RTT of two epochs gets a whole window per epoch, as in the equation: up to two windows in flight.
 pub(super) fn epoch_share(window: f64, inflight: u64, epochs: u64, ignores_inflight: bool) -> u64 {
     let window = window as u64;
     match epochs {
@@ -133,7 +133,7 @@ pub(super) fn epoch_share(window: f64, inflight: u64, epochs: u64, ignores_infli
     }
 }
 
-// The loss handler (paper, section 4, "Loss Handler"; equation 6): what a loss and a time-out do, and how recovery goes and ends.
+// The loss handler (paper, section 4, "Loss Handler"; equation 6): the response to losses and time-outs, and recovery.
 
 /// How long a loss is remembered where `bounded`: long against RTTs, short against the life of a point (our choice).
 const CAREFUL_AFTER_LOSS: Span = Span::from_secs(3);

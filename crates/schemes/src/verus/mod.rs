@@ -1,7 +1,7 @@
-//! Verus: learn what delay each window costs, choose a delay every 5 ms, send what that delay's window allows.
+//! Verus: learn the delay that each window causes, choose a delay every 5 ms, send as much as its window allows.
 //!
 //! 1. Every packet carries the window it was sent with; its acknowledgement gives a point (window, delay). A curve
-//!    through the points is the delay profile, drawn anew every second.
+//!    through the points is the delay profile, redrawn every second.
 //! 2. Every epoch of 5 ms the largest delay of its packets is compared with the average so far.
 //! 3. Delay rising: aim for 1 ms less. Not rising: for 2 ms more. Above R times the minimum delay: for 2 ms less.
 //! 4. The window is the largest whose delay on the profile is no more than the delay aimed for.
@@ -31,11 +31,11 @@
 //! - *The curve is the program's penalised regression spline.* The paper says "interpolation", but the curve of its
 //!   Figure 5 passes next to its points, and a spline through points of a noisy link has no usable inverse.
 //!   `fit=interpolated` is the letter.
-//! - *W_i of equation 5 is what is in flight*, as in the program: with the window itself, nothing would ever limit what
-//!   is in flight.
+//! - *W_i of equation 5 is the data in flight*, as in the program: with the window itself, nothing would ever limit the
+//!   data in flight.
 //! - *The delay aimed for never falls below the minimum*, also above R: equation 4's first line has no such bound, and a
 //!   second of silence would take another second to climb out of.
-//! - *Where no window has the delay, slow start begins anew*, as in the program; the paper does not say.
+//! - *Where no window has the delay, slow start begins again*, as in the program; the paper does not say.
 //! - *Losses are found by the driver* (RFC 9002), then held back until Verus' own timer for them expires.
 //! - *Losses are repeated by the driver.* The program never repeats anything; its data mean nothing.
 //! - *An epoch that left some of its budget unused does not raise the delay aimed for*, and a flow without data has no
@@ -63,7 +63,7 @@ use settings::Settings;
 use signals::{DelayEstimator, Inflight, LossShare, MinDelayProbe, PendingLosses};
 use std::sync::Arc;
 
-/// What it shows.
+/// Values that Verus reports.
 const SHOWS: [ShownValue; 5] = [
     ShownValue::number("sending_window_pkt", "the window of the epoch"),
     ShownValue::switch("in_recovery", "the points of the profile rest after a loss"),
@@ -98,7 +98,7 @@ struct Verus {
     window: f64,
     /// D_est, ms; none before slow start has ended.
     target_ms: Option<f64>,
-    /// Of any acknowledgement, ms; the time-out follows it.
+    /// Delay of the last acknowledgement of any kind, ms; the time-out follows it.
     last_delay_ms: Option<f64>,
     delays: DelayEstimator,
     probe: MinDelayProbe,
@@ -106,18 +106,18 @@ struct Verus {
     pending_losses: PendingLosses,
     loss_share: LossShare,
     inflight: Inflight,
-    /// After a loss, where `bounded`: until when the delay aimed for rises slowly above how much, ms.
+    /// After a loss, where `bounded`: the target delay in ms from which on it rises slowly, and the end of that.
     ceiling: Option<(Time, f64)>,
-    /// May leave in what is left of the epoch.
+    /// Data that may still leave in this epoch.
     budget: Bytes,
-    /// What the epoch's budget began as.
+    /// The budget at the epoch's beginning.
     epoch_share: Bytes,
     epoch_ends_at: Option<Time>,
     refit_at: Time,
     time_out_at: Option<Time>,
     /// Where `bounded`: nothing has arrived since a time-out.
     is_silent: bool,
-    /// Of all acknowledgements, also before slow start began anew, ms.
+    /// Smallest delay of all acknowledgements, including those before slow start began again, ms.
     least_delay_ms: Option<f64>,
 }
 
@@ -259,7 +259,7 @@ impl Controller for Verus {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
         self.count_in(sent.packet_size);
         if self.epoch_ends_at.is_none() {
-            // After idling: nothing was there to be heard.
+            // After an idle time, in which no acknowledgement was due.
             self.delays.heard_at(sent.now);
             self.epoch_ends_at = Some(sent.now + self.settings.epoch);
         }
@@ -331,7 +331,7 @@ impl Controller for Verus {
     }
 
     fn limits(&self) -> Limits {
-        // The budget decides; the window shown is W, unless more is in flight with what may leave.
+        // The budget decides; the window shown is W, or the data in flight plus the budget if that is more.
         let allowed = self.inflight.on_path + self.budget;
         let window = Bytes::from_packets(self.window, self.packet_size).max(allowed).max(self.packet_size);
         // Nothing is paced in slow start: its budget comes with the acknowledgements.

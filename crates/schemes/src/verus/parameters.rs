@@ -11,10 +11,10 @@ const HOUR: Span = Span::from_secs(3600);
 
 const PAPER_AND_PROGRAM: &str = "paper; the same in the authors' program";
 const PROGRAM: &str = "the authors' program, 2017";
-/// What the measurements of the page chose.
+/// Source of defaults that our measurements chose.
 const ROBUST: &str = "docs/algorithms/verus.md";
 
-/// Which rules are meant where nothing else is said.
+/// The rules that give the other parameters their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rules {
     Robust,
@@ -257,7 +257,7 @@ pub(super) const POINT_LIFETIME: Parameter<kind::Time> = Parameter::new(
     "docs/algorithms/verus.md; paper, section 5.1, and program: 0s",
 );
 
-/// True for what is in flight.
+/// True for the packets in flight.
 pub(super) const LABEL: Parameter<kind::Choice<bool>> = Parameter::new(
     "label",
     kind::Choice(&[("window", false), ("inflight", true)]),
@@ -331,7 +331,7 @@ pub(super) fn parameters() -> Vec<ParameterInfo> {
     ]
 }
 
-// The presets of Verus: what each sets otherwise than the defaults.
+// The presets of Verus: the values of each that differ from the defaults.
 
 pub(super) fn presets() -> Vec<Preset> {
     vec![
@@ -353,7 +353,7 @@ pub(super) fn presets() -> Vec<Preset> {
     ]
 }
 
-/// What paper and program share, against `robust`.
+/// Values that the paper and the program share and that differ from `robust`.
 const PUBLISHED: &str = "fit=penalised, initial-window=1pkt, restart=on, point-lifetime=0s, label=window, bounded=off, \
                          min-delay-lifetime=0s, loss-tolerance=0, pacing=off";
 

@@ -1,5 +1,5 @@
-//! The delay profiler: a point per sending window, moved by every acknowledgement, and a curve through the points,
-//! drawn anew at intervals.
+//! The delay profiler: one point per sending window, moved by every acknowledgement, and a curve through the points,
+//! redrawn at intervals.
 
 #[cfg(test)]
 mod tests;
@@ -73,7 +73,7 @@ impl Profile {
         self.stop = window;
     }
 
-    /// Draws the curve anew. False where there is none and the points are too few for one.
+    /// Redraws the curve. False where there is none and the points are too few for one.
     pub(super) fn refit(&mut self, now: Time) -> bool {
         if self.curve.is_some() && !self.rules.learned {
             return true;
@@ -118,7 +118,7 @@ impl Profile {
         }
     }
 
-    /// What a point counts in the monotone curve: the less the older it is.
+    /// Weight of a point in the monotone curve: it falls with the point's age.
     fn weight(&self, now: Time, point: &Point) -> f64 {
         if self.rules.lifetime.is_zero() {
             return 1.0;
@@ -167,8 +167,8 @@ impl Profile {
     }
 }
 
-// A delay profile as a curve: delay by window, and back. Whatever draws it gives one value per whole window; what
-// lies beyond the last goes on along a line.
+// A delay profile as a curve: delay by window, and back. Each way to draw it gives one value per whole window; beyond
+// the last the curve goes on along a line.
 
 /// A curve over the windows 1, 2, ... in packets; delays in ms.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What Verus is built from: its arguments, in the units that it computes with.
+//! Settings of Verus: its arguments, in the units that it computes with.
 
 use super::parameters::*;
 use super::profile::ProfileRules;
@@ -14,7 +14,7 @@ pub(super) struct Settings {
     pub(super) refit: Span,
     pub(super) target: TargetRules,
     pub(super) profile: ProfileRules,
-    /// What a loss leaves of the window.
+    /// Share of the window that a loss leaves.
     pub(super) decrease: f64,
     pub(super) average_old_share: f64,
     pub(super) rtt_old_share: f64,
@@ -52,7 +52,7 @@ pub(super) struct TargetRules {
     pub(super) ratio_of_current: bool,
     /// At the minimum delay and above the ratio nothing is sent.
     pub(super) pause: bool,
-    /// How much the minimum delay is raised where it is aimed for in vain with next to nothing in flight, ms.
+    /// Rise of the minimum delay where it cannot be met even with next to nothing in flight, ms.
     pub(super) creep_ms: f64,
 }
 

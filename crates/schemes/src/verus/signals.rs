@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// The program takes a rise of up to 0.0001 ms for none.
 const NO_CHANGE_MS: f64 = 1e-4;
 
-/// What an epoch showed of the delay.
+/// The delay in an epoch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct EpochDelay {
     /// The moving average before this epoch, ms.
@@ -119,8 +119,8 @@ impl DelayEstimator {
     }
 }
 
-// A minimum delay that ages (`robust`): a path whose delay without a queue has risen is learnt anew. The queue of a flow
-// that aims for a multiple of the minimum never empties by itself, so the flow empties it: as BBR's ProbeRTT
+// A minimum delay that ages (`robust`): it is measured again, since a path's delay without a queue may rise. The queue of
+// a flow that aims for a multiple of the minimum never empties by itself, so the flow empties it: as BBR's ProbeRTT
 // (draft-cardwell-iccrg-bbr-congestion-control-00, section 4.3.4), with BBR's values.
 
 /// Packets in flight while the minimum delay is measured (BBR: `BBRMinPipeCwnd`).
@@ -130,7 +130,7 @@ const PROBE_LENGTH: Span = Span::from_millis(200);
 /// A delay within this factor of the minimum confirms it: traces have a granularity of 1 ms.
 const CONFIRMS: f64 = 1.05;
 
-/// When the minimum delay is measured, and what was measured.
+/// Schedules measurements of the minimum delay, and keeps their result.
 #[derive(Debug, Clone)]
 pub(super) struct MinDelayProbe {
     /// Zero: never.
@@ -166,8 +166,8 @@ impl MinDelayProbe {
         }
     }
 
-    /// An epoch ends with `min_ms` as the minimum delay and `inflight` packets on their way; gives what the minimum is
-    /// from now on.
+    /// An epoch ends with `min_ms` as the minimum delay and `inflight` packets on their way; returns the minimum from now
+    /// on.
     pub(super) fn end_epoch(&mut self, now: Time, min_ms: f64, inflight: u64) -> f64 {
         self.min_ms = min_ms;
         match self.running {
@@ -232,7 +232,7 @@ impl PendingLosses {
         self.packets.pop_front()
     }
 
-    /// They arrived after all, or belong to what is given up. Gives their bytes.
+    /// Drops all pending losses, which arrived after all or are given up. Returns their bytes.
     pub(super) fn forget(&mut self) -> Bytes {
         self.packets.drain(..).map(|packet| packet.bytes).sum()
     }
@@ -243,7 +243,7 @@ impl PendingLosses {
 pub(super) struct LossShare(f64);
 
 impl LossShare {
-    /// What one packet counts: enough packets that three losses in a row stand out from one in a hundred.
+    /// Weight of one packet: of so many packets, three losses in a row stand out from a loss rate of 1 %.
     const GAIN: f64 = 1.0 / 128.0;
 
     /// One more packet, arrived or lost.
@@ -256,10 +256,9 @@ impl LossShare {
     }
 }
 
-// What is in flight, as Verus counts it.
+// The data in flight, as Verus counts it.
 
-/// Pending losses count until their timer expires, and nothing that a time-out
-/// gave up.
+/// Data in flight. Pending losses count until their timer expires; packets given up by a time-out do not count.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Inflight {
     pub(super) bytes: Bytes,
@@ -268,7 +267,7 @@ pub(super) struct Inflight {
     pub(super) next_number: u64,
     /// Packets before this one were given up.
     pub(super) counted_from: u64,
-    /// The first packet since slow start began anew: Verus learns nothing from earlier ones.
+    /// The first packet since slow start began again: Verus learns nothing from earlier ones.
     pub(super) first_since_restart: u64,
     /// Packets before this one left into the silence after a time-out: their delay says nothing of their window.
     pub(super) learned_from: u64,

@@ -1,7 +1,7 @@
 //! The penalised regression spline that the authors' program draws through its points (ALGLIB's
 //! `spline1dfitpenalized`), solved with a banded matrix instead of a dense one.
 //!
-//! Of all natural cubic splines `s` with `M` equidistant knots over the data it is the one that minimises
+//! Among all natural cubic splines `s` with `M` equidistant knots over the data, it is the one that minimises
 //! `sum (s(x_i) - y_i)^2 + p integral s''^2`, with `p = 10^rho max_j |F_j|^2 / max_j A_jj` (`F_j`: the spline that is 1 at
 //! knot `j` and 0 at the others, at the data; `A_jj`: the integral of its squared second derivative). In that basis
 //! the matrix is full; in that of B-splines the same minimiser has a matrix of seven diagonals. Outside the data the
@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-/// The basis spline of a knot falls by 2 - sqrt(3) per knot; after so many, what remains is below 1e-12 of a norm.
+/// The basis spline of a knot falls by 2 - sqrt(3) per knot; after this many, the rest is below 1e-12 of a norm.
 const REACH: usize = 12;
 
 /// A fitted spline: coefficients of uniform cubic B-splines, one before the first knot and one after the last.
@@ -80,7 +80,7 @@ fn locate(position: f64, knots: usize) -> (usize, f64) {
     (interval, clamped - interval as f64)
 }
 
-/// What the four B-splines of an interval are worth at `t` of it.
+/// Values of the four B-splines of an interval at its fraction `t`.
 fn weights(t: f64) -> [f64; 4] {
     let (rest, square) = (1.0 - t, t * t);
     [
@@ -91,8 +91,8 @@ fn weights(t: f64) -> [f64; 4] {
     ]
 }
 
-/// The same over the inner coefficients alone: a natural spline's outermost ones are `2 c_0 - c_1` and alike. Gives the
-/// first coefficient, the weights from there on and how many there are.
+/// These weights over the inner coefficients alone: a natural spline's outermost ones are `2 c_0 - c_1` and likewise at
+/// the end. Returns the first coefficient, the weights from there on, and their number.
 fn inner_weights(interval: usize, outer: [f64; 4], knots: usize) -> (usize, [f64; 4], usize) {
     let [before, left, right, after] = outer;
     let at_start = interval == 0;
@@ -207,7 +207,7 @@ impl SymmetricBanded {
         &mut self.rows[row][column + BANDWIDTH - row]
     }
 
-    /// Adds `scale v v'`, where `v` is zero but for `values` from `first` on: at most four.
+    /// Adds `scale v v'`, where `v` is zero except for `values` from `first` on, four at most.
     fn add_outer(&mut self, first: usize, values: &[f64], scale: f64) {
         for (i, &left) in values.iter().enumerate() {
             for (j, &right) in values[..=i].iter().enumerate() {
@@ -225,7 +225,7 @@ impl SymmetricBanded {
         }
     }
 
-    /// `v' A v`, where `v` is zero but for `values` from `first` on.
+    /// `v' A v`, where `v` is zero except for `values` from `first` on.
     fn quadratic_form(&self, first: usize, values: &[f64]) -> f64 {
         let mut sum = 0.0;
         for (i, &left) in values.iter().enumerate() {

@@ -68,7 +68,7 @@ fn an_application_with_little_to_send_does_not_let_the_target_grow() {
     assert_eq!(path.inflight(), 0.0, "a thousand packets are through: the flow goes on after a pause");
 }
 
-/// The authors' program ends slow start above `SS_EXIT_THRESHOLD`, 500 ms, and begins it anew where too few points make no profile.
+/// The authors' program ends slow start above `SS_EXIT_THRESHOLD`, 500 ms, and restarts it if the points are too few for a profile.
 #[test]
 fn where_the_path_alone_takes_longer_than_slow_start_may_a_note_says_why_nothing_is_sent() {
     for (scheme, rtt_ms, notes) in [
@@ -102,7 +102,7 @@ fn robust_learns_no_minimum_delay_from_silence() {
     let mut path = path("verus(preset=robust,r=2)");
     path.run_for(Span::from_secs(5));
     let before = path.shows("min_delay").expect("shown");
-    // A packet in twelve seconds: what was under way is all that could arrive.
+    // One packet per twelve seconds: only packets that were already under way could arrive.
     path.set_rate(Rate::from_mbit_per_sec(0.001));
     path.run_for(Span::from_secs(8));
     let after = path.shows("min_delay").expect("shown");

@@ -259,7 +259,7 @@ pub(super) struct Steps {
     rises: bool,
     /// Steps in the present direction; none before the first, and after a gradient of zero.
     count: u32,
-    /// By how many steps of the boundary it has grown.
+    /// Growth of the boundary, in steps.
     widened: u32,
 }
 
@@ -273,7 +273,7 @@ impl Steps {
         self.count
     }
 
-    /// By how many Mbit/s `rate` changes.
+    /// Change of `rate`, in Mbit/s.
     pub(super) fn change(&mut self, gradient: f64, rate: f64) -> f64 {
         if gradient == 0.0 || (gradient > 0.0) != self.rises {
             (self.rises, self.count, self.widened) = (gradient > 0.0, 0, 0);

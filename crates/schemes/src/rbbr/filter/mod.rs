@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-/// Which filter.
+/// A filter over the receiver's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
     Kalman,
@@ -23,7 +23,7 @@ impl Filter {
         ("none", Self::None),
     ];
 
-    /// A fresh filter; `alpha` means to each what its source means by it.
+    /// A fresh filter. `alpha` has the meaning that the filter's source gives it.
     pub(super) fn build(self, alpha: f64) -> Box<dyn RateFilter> {
         match self {
             Self::Kalman => Box::new(Kalman::new(alpha)),
@@ -49,15 +49,15 @@ impl RateFilter for Unfiltered {
     }
 }
 
-// What every filter does.
+// The interface of all filters.
 
 /// A filter over the receiver's rate samples, in bytes per second.
 pub(super) trait RateFilter: Send {
     /// Takes a sample, in bytes per second and above zero, and gives the estimate after it.
     fn update(&mut self, sample: f64) -> f64;
 
-    /// Takes a sample that is a lower bound, and above the estimate. Such samples do not scatter around the rate, so that a filter which
-    /// learns from how far samples lie apart does not learn from them.
+    /// Takes a sample that is a lower bound and above the estimate. Such samples do not scatter around the rate, so a filter that
+    /// learns from the samples' spread does not learn from them.
     fn raise(&mut self, sample: f64) -> f64 {
         self.update(sample)
     }
@@ -175,9 +175,9 @@ impl RateFilter for Kalman {
     }
 }
 
-// The Kalman filter as the paper prints it: equation 7 adds what it should take away, so that the covariance grows by
-// more than half with every sample, beyond all bounds, and ends as "not a number". Kept to show it; what reaches the
-// sender is the last finite estimate.
+// The Kalman filter as the paper prints it: equation 7 adds the term that it should subtract, so the covariance grows
+// by more than half with every sample, without bound, and ends as "not a number". Kept to show this; the sender gets
+// the last finite estimate.
 
 #[derive(Debug, Clone)]
 struct KalmanLiteral {
@@ -258,7 +258,7 @@ const GAINS: (f64, f64) = (0.02, 0.9);
 /// The share of the old correlations that stays with a sample: 20 samples are remembered, 0.2 s of 10-ms intervals.
 /// Fewer make the gain a random number, more make it late; chosen by the table of mean square errors in the tests.
 const MEMORY: f64 = 0.95;
-/// By how much of itself, at most, the gain moves with a sample; chosen by the same table.
+/// Largest relative change of the gain per sample; chosen by the same table.
 const STEP: f64 = 0.05;
 
 #[derive(Debug, Clone)]
@@ -266,7 +266,7 @@ struct Adaptive {
     estimate: Option<f64>,
     gain: f64,
     last_innovation: f64,
-    /// Of the squared innovation, and of the product of two in a row.
+    /// Moving averages of the squared innovation and (`covariance`) of the product of two successive ones.
     variance: f64,
     covariance: f64,
 }

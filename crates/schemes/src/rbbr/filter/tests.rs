@@ -1,5 +1,5 @@
-//! What the filters make of channels whose true rate is known: a rate that walks at random (variance `process` per
-//! sample), seen through noise (variance `noise`), around 1000.
+//! The filters' errors on channels whose true rate is known: a random walk around 1000 (standard deviation `process`
+//! per sample), seen through noise (standard deviation `NOISE`).
 
 use super::{Filter, KalmanLiteral, RateFilter};
 use rand::SeedableRng;
@@ -30,7 +30,7 @@ impl Channel {
         Self { random: Pcg64::seed_from_u64(1), rate: 1000.0, process }
     }
 
-    /// The true rate, and what is seen of it.
+    /// The true rate and a noisy measurement of it.
     fn next(&mut self) -> (f64, f64) {
         // The walk returns to 1000, slowly against any of the filters, so that it stays a rate.
         self.rate += self.process * self.normal() - 1e-3 * (self.rate - 1000.0);
@@ -38,7 +38,7 @@ impl Channel {
         (rate, self.seen(rate))
     }
 
-    /// What is seen of `rate`.
+    /// A noisy measurement of `rate`.
     fn seen(&mut self, rate: f64) -> f64 {
         rate + NOISE * self.normal()
     }
@@ -168,7 +168,7 @@ fn the_printed_equations_diverge_and_the_sender_never_sees_it() {
         }
         filter.covariance()
     };
-    // In Mbit/s^2 or whatever the square of the rate is: the rate itself is 1000, its noise 30.
+    // In the square of the rate's unit: the rate itself is 1000, its noise 30.
     assert!(covariance_after(60, &mut filter) > 1e12);
     assert!(!covariance_after(2000, &mut filter).is_finite());
 }

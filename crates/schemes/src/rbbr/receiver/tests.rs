@@ -112,8 +112,8 @@ fn a_lower_bound_may_only_raise_the_estimate() {
     assert_eq!(bench.mbit(100), Some(24.0), "24 Mbit/s raise it");
 }
 
-/// What used to happen: the innovations of lower bounds, all of one sign and alike, took the filter's gain to 0.0035, and a path whose
-/// rate had risen a thousandfold was filled 18.6 s later.
+/// Previously the innovations of lower bounds, all of one sign and alike, drove the filter's gain down to 0.0035, and a path whose
+/// rate had risen a thousandfold was filled only 18.6 s later.
 #[test]
 fn lower_bounds_that_keep_rising_do_not_wear_the_filter_out() {
     let mut bench = Bench::new("rbbr");
@@ -172,7 +172,7 @@ fn where_packets_are_lost_the_spread_of_the_samples_raises_the_estimate() {
     let plain = estimate("rbbr", u64::MAX);
     assert_eq!(estimate("rbbr", 20), plain);
     assert_eq!(estimate("rbbr(bias=on)", u64::MAX), plain);
-    // The samples lie 6 Mbit/s from their mean, less what the filter follows them.
+    // The samples lie 6 Mbit/s from their mean; the filter follows them part of the way.
     let added = estimate("rbbr(bias=on)", 20) - plain;
     assert!((3.0..9.0).contains(&added), "{added} Mbit/s");
 }

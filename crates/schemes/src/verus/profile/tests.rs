@@ -87,7 +87,7 @@ fn points_age_and_points_above_a_stop_are_dropped() {
     assert!(profile.curve().is_some(), "one point is too few for a new curve: the old one stays");
 }
 
-/// What the authors' program does.
+/// The linear scan of the authors' program.
 fn scan(curve: &Curve, delay: f64, limit: u64) -> Option<u64> {
     (2..=limit).find(|&window| curve.delay(window as f64) > delay).map(|window| window - 1)
 }
@@ -116,7 +116,7 @@ proptest! {
 
 #[test]
 fn the_first_crossing_counts_and_one_is_the_least() {
-    // Window 3 is a hump: what lies behind it is never reached for 35 ms.
+    // Window 3 is a hump: a delay of 35 ms never reaches the windows behind it.
     let curve = Curve::from_values(vec![20.0, 30.0, 40.0, 30.0, 50.0], 10.0);
     for (delay, window) in [(5.0, 1), (30.0, 2), (35.0, 2), (45.0, 4), (50.0, 5), (60.0, 6), (100.0, 10)] {
         assert_eq!(curve.window(delay, 40_000), Some(window), "{delay} ms");
