@@ -1,16 +1,16 @@
-//! When a receiver acknowledges, as a Scenario says it.
+//! A receiver's acknowledgement policy in a Scenario.
 
 use cellcc_units::{Bytes, ParseError, Parts, Span, deserialize_text, name_and_parts};
 use std::fmt;
 use std::str::FromStr;
 
-/// When a receiver acknowledges, as it is written:
+/// A receiver's acknowledgement policy, as it is written:
 ///
-/// | text | what it does |
+/// | text | policy |
 /// |---|---|
 /// | `every-packet` | acknowledges each packet at once |
 /// | `delayed(min=40ms, max=200ms, quick-acks=16)` | TCP's way, as Linux does it; each part may be left out |
-/// | `quic(threshold=1, max-ack-delay=25ms, reordering=1)` | QUIC's way (RFC 9000, section 13.2), with what a sender may ask for by draft-ietf-quic-ack-frequency; each part may be left out |
+/// | `quic(threshold=1, max-ack-delay=25ms, reordering=1)` | QUIC's way (RFC 9000, section 13.2), with the parameters of draft-ietf-quic-ack-frequency; each part may be left out |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AckPolicy {
     /// TCP's delayed acknowledgements.
@@ -26,7 +26,7 @@ pub struct DelayedAcks {
     pub min: Span,
     /// The longest one (`TCP_DELACK_MAX`).
     pub max: Span,
-    /// How many acknowledgements leave at once at the start, and after a segment that came twice (`TCP_MAX_QUICKACKS`).
+    /// Number of acknowledgements without delay at the start, and after a segment that came twice (`TCP_MAX_QUICKACKS`).
     pub quick_acks: u32,
 }
 
@@ -72,7 +72,7 @@ impl AckFrequency {
     pub const DEFAULT: Self = Self { threshold: 1, max_ack_delay: Span::from_millis(25), reordering: 1 };
 }
 
-/// What a sender may ask for is a slip of the keyboard beyond these: a thousand packets, ten seconds.
+/// Largest values that a sender may request: more than a thousand packets or ten seconds is a slip of the keyboard.
 const MOST_PACKETS: u32 = 1_000;
 const LONGEST_DELAY: Span = Span::from_secs(10);
 
@@ -158,8 +158,8 @@ impl fmt::Display for AckPolicy {
 /// one (Linux, `dev_gro_receive` in gro.c).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiveOffload {
-    /// How long after the first packet others may join it (`gro_flush_timeout`, and what the card waits before it interrupts); zero:
-    /// those that arrive at the same instant.
+    /// Time after the first packet in which others may join it (`gro_flush_timeout`, plus the card's delay before its interrupt);
+    /// zero: only those that arrive at the same instant.
     pub flush: Span,
     /// The most bytes that are handed over as one (`gro_max_size`).
     pub max: Bytes,

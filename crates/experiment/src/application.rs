@@ -1,4 +1,4 @@
-//! What a flow has to send, as numbered segments.
+//! The data of a flow's application, as numbered segments.
 
 use crate::video::{Frame, Video};
 use crate::{Endpoint, FlowSetup, Pace, Source};
@@ -20,7 +20,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// What the flow `setup` has to send in a run that ends at `run_end`.
+    /// The application of the flow `setup` in a run that ends at `run_end`.
     pub fn new(setup: &FlowSetup, endpoint: &Endpoint, run_end: Time) -> Self {
         Self {
             source: setup.source.clone(),
@@ -34,7 +34,7 @@ impl Application {
         }
     }
 
-    /// The same with what is random in it drawn from this seed: without, there are no frames of [`Source::Video`].
+    /// Seeds the random parts of the application; without a seed there are no frames of [`Source::Video`].
     #[must_use]
     pub fn seeded(self, seed: u64) -> Self {
         let video = match self.source {
@@ -44,14 +44,14 @@ impl Application {
         Self { video, ..self }
     }
 
-    /// True where what it has to send follows the network: it is to be [`encode`](Self::encode)d.
+    /// True if the data follow the network: they are made by [`encode`](Self::encode).
     #[inline]
     pub fn is_adaptive(&self) -> bool {
         self.video.is_some()
     }
 
-    /// Makes the frames that are due by now, and gives up what has waited for too long. `media_rate`: what the scheme asks for;
-    /// otherwise `estimate`, what it lets leave.
+    /// Makes the frames that are due by now, and gives up those that have waited for too long. The rate is the scheme's
+    /// `media_rate`, or else follows from `estimate`, the rate that its window and pacing allow.
     pub fn encode(&mut self, now: Time, media_rate: Option<Rate>, estimate: Rate) {
         let Some(mut video) = self.video.take() else { return };
         while self.frame_created_at(video.len()) <= now {
@@ -72,7 +72,7 @@ impl Application {
         Some((mean, switches, video.discarded()))
     }
 
-    /// What it sends.
+    /// The kind of data, as the Scenario has it.
     pub fn source(&self) -> &Source {
         &self.source
     }
@@ -87,7 +87,7 @@ impl Application {
         self.stop
     }
 
-    /// How many segments there are in all; `None` where there is no end.
+    /// Total number of segments; `None` for an endless source.
     pub fn total_segments(&self) -> Option<u64> {
         match self.source {
             Source::Sized(bytes) => Some(bytes.get().div_ceil(self.mss.get())),
@@ -141,7 +141,7 @@ impl Application {
         }
     }
 
-    /// Which frame a segment belongs to, and how many segments that has.
+    /// The frame of a segment, and that frame's number of segments.
     pub fn frame_of(&self, segment: u64) -> Option<(u64, u64)> {
         match self.source {
             Source::Frames { rate, .. } => {

@@ -1,4 +1,4 @@
-//! Network assistance on a Scenario's path: what reports are made of.
+//! Network assistance on a Scenario's path: the sources of its reports.
 
 use crate::{Randomness, ResolveError, Scenario, Support};
 use cellcc_assist::{AdviceRoute, AssistedPath, NetAssist, ReportFault, ReportedFlow, Reports};
@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// A path whose links are known as traces.
 #[derive(Debug, Clone)]
 pub struct TracedPath {
-    /// What the user's downlink can carry.
+    /// Capacity of the user's downlink.
     pub downlink: Arc<Capacity>,
-    /// What its uplink can carry; `None`: packets on it take no time.
+    /// Capacity of the user's uplink; `None`: packets on it take no time.
     pub uplink: Option<Arc<Capacity>>,
     /// The smallest RTT without the two links.
     pub network: Delay,
@@ -58,7 +58,7 @@ impl Support {
     /// The reports for flow `index`; `None` where its scheme asks for none.
     ///
     /// # Errors
-    /// What the Scenario asks for and this driver cannot do; a user that is not there.
+    /// A request of the Scenario that this driver does not support; a user that is not there.
     pub fn reports(
         self,
         scenario: &Scenario,
@@ -90,7 +90,7 @@ impl Support {
         Ok(Some(Reports::new(settings, path, reported)))
     }
 
-    /// Refuses what would otherwise be left out silently.
+    /// Refuses a route that the driver would otherwise ignore silently.
     fn check_route(self, scheme: &Scheme, settings: &NetAssist) -> Result<(), ResolveError> {
         if settings.route != AdviceRoute::InBand || self.in_band {
             return Ok(());

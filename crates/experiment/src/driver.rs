@@ -6,11 +6,11 @@ use cellcc_units::{Span, Time};
 
 /// Runs Scenarios: in virtual time, over real sockets, through the kernel.
 pub trait Driver: Sync {
-    /// Checks everything that can be checked before a run (names, parameters, files, ranges) and fills in what the
-    /// Scenario leaves to the driver: canonical scheme names, the trace's hash.
+    /// Checks everything that can be checked before a run (names, parameters, files, ranges) and fills in the fields that
+    /// the Scenario leaves to the driver: canonical scheme names, the trace's hash.
     ///
     /// # Errors
-    /// What is wrong with the input and what to do about it: exit status 2.
+    /// The mistake in the input and its remedy: exit status 2.
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError>;
 
     /// Runs a resolved Scenario.
@@ -19,7 +19,7 @@ pub trait Driver: Sync {
     /// Why this run failed; other runs go on: exit status 1.
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError>;
 
-    /// The same while `watch` looks on. Drivers in real time do not ask it: their runs last as long as the Scenario says.
+    /// Runs a resolved Scenario under a `watch`. Drivers in real time ignore it: their runs last as long as the Scenario says.
     ///
     /// # Errors
     /// As [`run`](Self::run); and where `watch` ends it.
@@ -40,13 +40,13 @@ pub trait Driver: Sync {
     }
 }
 
-/// Looks on while a run in virtual time goes on, and can end it.
+/// Watches a run in virtual time, and can end it.
 pub trait Watch: Sync {
     /// The run has come to `now`, and has been computing for some milliseconds since it asked last. False: it ends here.
     fn goes_on(&self, now: Time) -> bool;
 }
 
-/// Nobody looks on.
+/// Never ends a run.
 impl Watch for () {
     fn goes_on(&self, _now: Time) -> bool {
         true

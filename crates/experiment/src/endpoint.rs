@@ -5,7 +5,7 @@ use cellcc_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// What sender and receiver do below the congestion control.
+/// Settings of sender and receiver below the congestion control.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Endpoint {
@@ -23,7 +23,7 @@ pub struct Endpoint {
     /// The simulator's receivers: which packets arrive as one; none: each by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<ReceiveOffload>,
-    /// The simulator's receivers acknowledge packets that were lost, too.
+    /// The simulator's receivers also acknowledge packets that were lost.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conceals_loss: bool,
     /// How the sender tells that a packet is lost.
@@ -93,7 +93,7 @@ impl Endpoint {
         self.mss + self.header
     }
 
-    /// What a sender asks of a receiver of QUIC: where the policy is TCP's, which drivers of QUIC refuse, the usual.
+    /// The frequency that a sender requests from a QUIC receiver: the default if the policy is TCP's, which QUIC drivers refuse.
     pub fn ack_frequency(&self) -> AckFrequency {
         match self.ack_policy() {
             AckPolicy::Quic(asked) => asked,

@@ -1,15 +1,15 @@
-//! What to run and what came out.
+//! Runs and their results.
 //!
-//! | noun | what it is |
+//! | noun | meaning |
 //! |---|---|
-//! | [`conditions`] | what can be asked for: keys, flags, ranges, meanings |
+//! | [`conditions`] | the conditions of a run: keys, flags, ranges, meanings |
 //! | [`PlanFile`] | the TOML file: schemes x traces x seeds over one set of conditions |
 //! | [`Plan`] | the grid of runs, each with a content hash |
 //! | [`Scenario`] | one run, fully resolved |
-//! | [`Driver`], [`Watch`] | Scenario in, Record out; who looks on meanwhile |
+//! | [`Driver`], [`Watch`] | Scenario in, Record out; a watch that can end a run |
 //! | [`PathLinks`] | the links that every driver makes of a Scenario's path |
-//! | [`Record`] | what came out: metrics with units in their keys, histograms, series |
-//! | [`METRICS`] | the scalars: key, unit, range, average, which way is better, meaning |
+//! | [`Record`] | the results: metrics with units in their keys, histograms, series |
+//! | [`METRICS`] | the scalars: key, unit, range, average, better direction, meaning |
 //! | [`FlowMeter`] | how every driver measures |
 //! | [`virtual_time`] | the event loop of every driver in virtual time |
 

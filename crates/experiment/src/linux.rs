@@ -1,16 +1,16 @@
-//! What Linux' TCP does with a scheme, where another driver may do otherwise: acknowledgements, loss detection, and settings of the
-//! scheme that the kernel has in any case. A Scenario can ask for it by one word, and a comparison says where drivers differ in it.
+//! The behaviour of Linux's TCP that other drivers may not share: acknowledgements, loss detection, and settings of the scheme that
+//! are fixed in the kernel. A Scenario can select it with one word, and a comparison says where its drivers differ in it.
 
 use crate::{AckPolicy, DEFAULT_DRIVER, DelayedAcks, Endpoint, LossDetection, Scenario};
 use cellcc_control::{Registry, Scheme};
 
-/// The name of the driver that runs Linux' TCP.
+/// The name of the driver that runs Linux's TCP.
 const KERNEL: &str = "kernel";
 
 const LINUX_ACKS: AckPolicy = AckPolicy::Delayed(DelayedAcks::DEFAULT);
 
 impl Scenario {
-    /// Gives the simulator what Linux' TCP does, where nothing else is asked for.
+    /// Makes the simulator behave like Linux's TCP wherever the Scenario keeps the defaults.
     pub(crate) fn take_linux_settings(&mut self) {
         let usual = Endpoint::default();
         let endpoint = &mut self.endpoint;
@@ -20,14 +20,14 @@ impl Scenario {
         endpoint.recovery = LossDetection::Rack;
         let registry = crate::registry();
         for flow in &mut self.flows {
-            // What is no scheme is the driver's to refuse.
+            // The driver refuses a text that is no scheme.
             if let Ok(scheme) = registry.parse(&flow.scheme) {
                 flow.scheme = with_linux_settings(&scheme);
             }
         }
     }
 
-    /// In what its driver may differ from another one: what it is, and how this one has it.
+    /// The settings in which drivers may differ: each with its name and this driver's value.
     fn settings_by_driver(&self, registry: &Registry) -> Vec<(String, String)> {
         let is_kernel = self.driver == KERNEL;
         let acks = if is_kernel { LINUX_ACKS } else { self.endpoint.ack_policy() };
@@ -70,8 +70,8 @@ fn value_of(scheme: &Scheme, key: &str) -> String {
 /// The values of a setting, each with the drivers that have it.
 type Values<'a> = Vec<(String, Vec<&'a str>)>;
 
-/// Says what the drivers of a comparison do not do alike, though a reader compares them; `None` where there is nothing. The Scenarios
-/// are those of one scheme under the same conditions, and of others.
+/// Describes the settings in which the compared drivers differ; `None` where there are none. The Scenarios are those of one scheme
+/// under the same conditions, and of others.
 pub fn differing_settings(scenarios: &[&Scenario]) -> Option<String> {
     if scenarios.windows(2).all(|pair| pair[0].driver == pair[1].driver) {
         return None;

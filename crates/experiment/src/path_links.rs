@@ -101,7 +101,7 @@ impl PathLinks {
 }
 
 impl Scenario {
-    /// Checks the path, and fills in what it leaves to the driver: what its files hold, the trace's hash.
+    /// Checks the path, and fills in the parts left to the driver: the content of its files, the trace's hash.
     ///
     /// # Errors
     /// A user that is not there, a file or a link that cannot be read, a schedule that makes no sense.
@@ -157,7 +157,7 @@ impl Scenario {
         }
     }
 
-    /// What the links of the run can carry, each from the Scenario's offset on: what was recorded together stays together.
+    /// Capacities of the run's links, each from the Scenario's offset on: traces recorded together stay aligned.
     ///
     /// # Errors
     /// A link that cannot be opened.
@@ -168,7 +168,7 @@ impl Scenario {
         Ok(if self.trace_offset.is_zero() { capacities } else { capacities.beginning_at(self.trace_offset) })
     }
 
-    /// From the link to the receivers: half the round-trip time, and what the Scenario adds to it over time.
+    /// From the link to the receivers: half the round-trip time, and the Scenario's extra delay over time.
     ///
     /// # Errors
     /// An addition that cannot be read.
@@ -191,7 +191,7 @@ fn refused(error: impl Display) -> ResolveError {
 mod tests {
     use super::*;
 
-    /// Of the link and of the reverse path.
+    /// Queues of the link and of the reverse path.
     fn queues(trace: &str, path: &str) -> Result<[String; 2], String> {
         let scenario = format!(
             "scheme = 'cubic'\ntrace = '{trace}'\nseed = 1\nduration = '60s'\nflows = []\n[path]\nrtt = '40ms'\n{path}"

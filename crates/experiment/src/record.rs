@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! The results of a run.
 
 use crate::{Curve, Distribution, Metrics, Scenario, Series};
 use cellcc_units::Span;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Changes when a Record's fields change their meaning; records of another version are refused.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What came out of a run. Nothing in it depends on the machine or on the wall clock, unless the driver runs in real
-/// time: records of the same Scenario by the same version of the code are identical byte for byte.
+/// The results of a run. Nothing in them depends on the machine or on the wall clock, unless the driver runs in real
+/// time: Records of the same Scenario by the same version of the code are identical byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -18,9 +18,9 @@ pub struct Record {
     pub id: String,
     /// Version of the code: the one that the Plan's ids were made with.
     pub version: String,
-    /// Which driver ran it: `sim`; `kernel`, in real time.
+    /// The driver that ran it: `sim`; `kernel`, in real time.
     pub driver: String,
-    /// What was run.
+    /// The Scenario that was run.
     pub scenario: Scenario,
     /// All flows together.
     pub total: Metrics,
@@ -28,9 +28,9 @@ pub struct Record {
     pub jain_index: Option<f64>,
     /// Each flow.
     pub flows: Vec<FlowRecord>,
-    /// What the reader must know: a raised target, a trace shorter than the run.
+    /// Notes for the reader: a raised target, a trace shorter than the run.
     pub notes: Vec<String>,
-    /// What ran it in real time, and how well that kept up; none in virtual time.
+    /// The kernel and the emulator's punctuality in real time; none in virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_time: Option<RealTime>,
     /// The time series; stored in a file of their own.
@@ -41,7 +41,7 @@ pub struct Record {
     pub curves: Vec<Curve>,
 }
 
-/// What came out for one flow. The row `limit` has one flow too.
+/// The results of one flow. The row `limit` also has one flow.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowRecord {
@@ -56,12 +56,12 @@ pub struct FlowRecord {
     /// From its start until it keeps to its fair share among other flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence_time_s: Option<f64>,
-    /// Of an L4S scheme over QUIC, what the receiver's counts say of ECT(1) on the path: `ok`, `bleached`, `re-marked` or `unknown`.
+    /// Fate of ECT(1) on the path by the receiver's counts, for an L4S scheme over QUIC: `ok`, `bleached`, `re-marked` or `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_validation: Option<String>,
 }
 
-/// What ran a Record in real time, and how well it kept up.
+/// The kernel that a Record in real time ran on, and the emulator's punctuality in each direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RealTime {
@@ -73,13 +73,13 @@ pub struct RealTime {
     pub downlink: KeptUp,
 }
 
-/// How well the emulator kept to the schedule of one direction.
+/// Punctuality of the emulator in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptUp {
-    /// How much later than scheduled packets were released: half of them.
+    /// Delay of packets behind their schedule: the median.
     pub late_p50_us: f64,
-    /// 99 of 100.
+    /// The 99th percentile.
     pub late_p99_us: f64,
     /// The latest.
     pub late_max_us: f64,

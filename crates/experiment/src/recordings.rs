@@ -1,4 +1,4 @@
-//! Where the event logs of a driver's flows are written.
+//! Destinations of the event logs of a driver's flows.
 
 use crate::Scenario;
 use cellcc_control::Scheme;
@@ -6,11 +6,11 @@ use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
 
-/// What the event logs of flows ([`cellcc_control::event_log`]) are written to, if anything.
+/// Destinations of the flows' event logs ([`cellcc_control::event_log`]), if there are any.
 #[derive(Clone, Default)]
 pub struct Recordings(Option<Arc<Open>>);
 
-/// Opens what is written of the flow with this index in a resolved Scenario.
+/// Opens the event log of the flow with this index in a resolved Scenario.
 type Open = dyn Fn(&Scenario, usize) -> Box<dyn Write + Send> + Send + Sync;
 
 impl Recordings {

@@ -6,16 +6,16 @@ use cellcc_link::{Access, BurstLoss, Harq, Policer, Queue, ShareOverTime};
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// One run. The same Scenario gives the same [`Record`](crate::Record), byte for byte.
+/// One run. Equal Scenarios give equal [`Record`](crate::Record)s, byte for byte.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What the run is called in tables: a scheme or a mix of several (`cubic+reminis`), or `limit`.
+    /// The run's name in tables: a scheme or a mix of several (`cubic+reminis`), or `limit`.
     pub scheme: String,
-    /// Which of the plan's varied conditions this run has, `path.queue=33pkt`; empty where the plan varies none.
+    /// The run's choice of the plan's varied conditions, `path.queue=33pkt`; empty where the plan varies none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variation: String,
-    /// Which driver runs it: `sim`, or one that takes real time.
+    /// The driver that runs it: `sim`, or one that takes real time.
     #[serde(default = "default_driver", skip_serializing_if = "is_default_driver")]
     pub driver: String,
     /// The link's capacity over time: a file, a name of a synthetic link, `rate=...` or `step=...`.
@@ -23,9 +23,9 @@ pub struct Scenario {
     /// SHA-256 of the trace's content, filled in by the driver; empty before.
     #[serde(default)]
     pub trace_sha256: String,
-    /// Seeds losses and the schemes' random numbers, and what `offset` says.
+    /// Seeds losses, the schemes' random numbers, and the times that `offset` names.
     pub seed: u64,
-    /// Whether the seed also draws where in the trace the run begins, and when its flows start.
+    /// `random` if the seed also draws where in the trace the run begins, and when its flows start.
     #[serde(default, skip_serializing_if = "Offset::is_fixed")]
     pub offset: Offset,
     /// Where in the trace the run begins, filled in by the driver; zero before.
@@ -39,10 +39,10 @@ pub struct Scenario {
     /// The path between sender and receiver.
     #[serde(default)]
     pub path: Shared<Path>,
-    /// What sender and receiver do below the congestion control.
+    /// Sender and receiver below the congestion control.
     #[serde(default)]
     pub endpoint: Shared<Endpoint>,
-    /// What the network tells schemes that ask for it.
+    /// The network's reports to schemes that request them.
     #[serde(default, skip_serializing_if = "NetAssist::is_default")]
     pub netassist: Shared<NetAssist>,
     /// Several users behind one base station; none: one queue for all flows.
@@ -59,15 +59,15 @@ pub struct Scenario {
 pub struct Path {
     /// Round-trip time without any queue, half of it in each direction.
     pub rtt: Span,
-    /// The link's queue: what it holds, and what it drops or marks.
+    /// The link's queue: its size, and its rule for drops and marks.
     pub queue: Queue,
-    /// What is dropped before all else because it comes too fast.
+    /// Policer, which drops data that come too fast before anything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<Policer>,
     /// Share of data packets lost at random before the queue.
     pub loss: Ratio,
     /// Extra one-way delay over time towards the receiver, `DELAY@FOR,DELAY@FOR...`; the last one holds on. Empty: none.
-    /// `@FILE` stands for what the file holds, and a driver puts that in its place.
+    /// `@FILE` stands for the file's content, which a driver puts in its place.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra_delay: String,
     /// Extra random loss of data packets over time, `SHARE@FOR,SHARE@FOR...`; the last one holds on. Empty: none. Or
@@ -80,20 +80,20 @@ pub struct Path {
     /// Random extra delay of each data packet, uniform up to this.
     #[serde(skip_serializing_if = "is_zero")]
     pub jitter: Span,
-    /// Whether jitter lets packets overtake each other.
+    /// True if jitter lets packets overtake each other.
     #[serde(skip_serializing_if = "is_false")]
     pub jitter_reorders: bool,
     /// Share of the data packets that arrive later than others sent after them, over time.
     #[serde(skip_serializing_if = "ShareOverTime::is_never")]
     pub reordered: ShareOverTime,
-    /// By how much later those arrive.
+    /// Their extra delay.
     #[serde(skip_serializing_if = "is_default_lateness")]
     pub reordered_by: Span,
-    /// The links and the delays behind them read a clock that stands still for so long: `1ms` as Mahimahi's programs do. Both
+    /// Resolution of the clock that the links and the delays behind them read: `1ms` as in Mahimahi's programs. Both
     /// directions. Zero: the time itself.
     #[serde(skip_serializing_if = "is_zero")]
     pub grain: Span,
-    /// What data wait that find the phone silent: of an upload.
+    /// Access delay of an upload: the wait of data that find the phone silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
     /// How blocks of the radio fail on the way of the data, and are sent again.
@@ -117,7 +117,7 @@ pub struct Reverse {
     /// Acknowledgements lost in bursts, in addition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLoss>,
-    /// What acknowledgements wait that find the phone silent: of a download.
+    /// Access delay of a download: the wait of acknowledgements that find the phone silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
     /// How blocks of the radio fail on their way, and are sent again.
@@ -129,7 +129,7 @@ pub struct Reverse {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellSetup {
-    /// Who is served in a slot: `round-robin` or `proportional-fair`, with parameters as in docs/link-model.md.
+    /// Choice of the user for a slot: `round-robin` or `proportional-fair`, with parameters as in docs/link-model.md.
     pub scheduler: String,
     /// The channels of users 1, 2, ...: capacity over time each would have alone.
     pub users: Vec<String>,
@@ -147,13 +147,13 @@ pub struct FlowSetup {
     /// When it stops sending; none: with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
-    /// What it has to send.
+    /// The data that it has to send.
     #[serde(default)]
     pub source: Source,
-    /// Which user of the cell it belongs to.
+    /// Its user of the cell.
     #[serde(default)]
     pub user: usize,
-    /// How much longer its path is than the Scenario's, there and back.
+    /// Extra round-trip time of its path, beyond the Scenario's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub extra_rtt: Span,
 }
@@ -163,10 +163,10 @@ const DEFAULT_LATENESS: Span = Span::from_millis(10);
 
 /// The driver of a Scenario that names none: the simulator.
 pub const DEFAULT_DRIVER: &str = "sim";
-/// What stands in a driver's place in the Record of a transfer between two programs: nobody planned its path or drew a seed, and
-/// what its link offered is not known.
+/// The driver's name in the Record of a transfer between two programs, whose path was not planned, whose seed was not drawn, and
+/// whose link's capacity is not known.
 pub const TRANSFER: &str = "transfer";
-/// The same in the Record of what a browser saw behind an emulated link; its seed counts the runs.
+/// The driver's name in the Record of a browser's measurements behind an emulated link; its seed counts the runs.
 pub const BROWSER: &str = "browser";
 
 fn default_driver() -> String {
@@ -215,7 +215,7 @@ impl Scenario {
         }
     }
 
-    /// Takes the memory of `other` for what both have alike: neighbours in a plan differ in little.
+    /// Shares the memory of the parts that equal those of `other`: neighbours in a plan differ in little.
     pub fn share(&mut self, other: &Self) {
         self.path.share(&other.path);
         self.endpoint.share(&other.endpoint);
@@ -227,20 +227,20 @@ impl Scenario {
         Time::ZERO + self.warm_up
     }
 
-    /// What its row of tables is called: the scheme, a driver other than the simulator, and the varied conditions
+    /// Name of its row in tables: the scheme, a driver other than the simulator, and the varied conditions
     /// (`bbr [kernel], path.queue=33pkt`).
     pub fn row_name(&self) -> String {
         row_name(&self.scheme, &self.driver, &self.variation)
     }
 
-    /// What to call the run in messages: `reminis on traces/001-driving.mbps, seed 1`. The trace has its folder, since
-    /// another may have the same file name.
+    /// Name of the run in messages: `reminis on traces/001-driving.mbps, seed 1`. The trace has its folder, since another
+    /// may have the same file name.
     pub fn label(&self) -> String {
         format!("{} on {}, seed {}", self.row_name(), self.trace, self.seed)
     }
 }
 
-/// What the row of a scheme, run by this driver under a variation, is called.
+/// Name of the row of a scheme, run by this driver under a variation.
 pub fn row_name(scheme: &str, driver: &str, variation: &str) -> String {
     let mut name = scheme.to_owned();
     if !is_default_driver(driver) {

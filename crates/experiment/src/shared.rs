@@ -1,4 +1,4 @@
-//! What many runs have alike, in memory once.
+//! Parts that are equal in many runs, kept in memory once.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::{Deref, DerefMut};

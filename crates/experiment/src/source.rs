@@ -1,4 +1,4 @@
-//! What a flow has to send.
+//! Sources of a flow's data.
 
 use cellcc_link::{format_steps, parse_steps};
 use cellcc_units::{Bytes, Rate, Span};
@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// What a flow has to send, as its application gives it.
+/// The data that a flow's application gives it to send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Source {
     /// Always more: `bulk`.
@@ -32,9 +32,9 @@ pub enum Source {
         /// From a frame's creation to the arrival of its last byte.
         deadline: Span,
     },
-    /// The same with frames whose size follows the scheme's [`media_rate`](cellcc_control::Limits::media_rate) within bounds:
-    /// `video(1Mbit/s..20Mbit/s,100ms)`. What waits for longer than 100 ms is given up, and a key frame follows. Where the scheme gives
-    /// no rate, it is 0.9 of what window and pacing let leave in an RTT, less as the sender's queue grows older.
+    /// As `Frames`, with frames whose size follows the scheme's [`media_rate`](cellcc_control::Limits::media_rate) within bounds:
+    /// `video(1Mbit/s..20Mbit/s,100ms)`. Data that wait longer than 100 ms are given up, and a key frame follows. If the scheme
+    /// gives no rate, it is 0.9 times the rate that window and pacing allow over an RTT, and less as the sender's queue grows older.
     Video {
         /// The least that the encoder makes.
         min: Rate,
@@ -43,8 +43,8 @@ pub enum Source {
         /// From a frame's creation to the arrival of its last byte.
         deadline: Span,
     },
-    /// One after the other, each for its time from the flow's start on, the last to the end: `steps(bulk@10s,rate(2Mbit/s)@10s)`. What
-    /// a step did not get rid of is not left to the next.
+    /// One after the other, each for its time from the flow's start on, the last to the end: `steps(bulk@10s,rate(2Mbit/s)@10s)`. Data
+    /// that a step could not send are not left to the next.
     Steps(Arc<[(Span, Pace)]>),
 }
 

@@ -1,4 +1,4 @@
-//! What each driver can do of what a Scenario asks for.
+//! Features of a Scenario that each driver supports.
 
 use crate::{AckPolicy, DEFAULT_DRIVER, LossDetection, ResolveError, Scenario, Source};
 use cellcc_link::{DropTail, Queue};
@@ -6,7 +6,7 @@ use cellcc_link::{DropTail, Queue};
 /// How the names of noq's own congestion controllers begin: `noq:cubic`.
 pub const NOQ: &str = "noq:";
 
-/// What a driver can do; whatever is not named here, each of them can.
+/// Features that a driver supports; every driver supports those that are not named here.
 #[derive(Debug, Clone, Copy)]
 pub struct Support {
     /// Its name in Scenarios.
@@ -72,7 +72,7 @@ impl Support {
         ..Self::SIM
     };
 
-    /// Refuses what would otherwise be left out silently.
+    /// Refuses features that the driver would otherwise ignore silently.
     ///
     /// # Errors
     /// The key, and what to write.

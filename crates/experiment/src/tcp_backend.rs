@@ -1,4 +1,4 @@
-//! Schemes that somebody adds to the kernel's TCP, while the caller runs a Scenario's flows over it.
+//! Schemes added to the kernel's TCP, while the caller runs a Scenario's flows over it.
 
 use crate::{ResolveError, RunError, Scenario, UserQueues};
 use cellcc_units::Time;
@@ -7,16 +7,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Adds schemes to the kernel's TCP. Those that the kernel has by itself are no concern of it.
+/// Adds schemes to the kernel's TCP. It ignores the kernel's own.
 pub trait TcpBackend: Debug + Sync {
-    /// Checks the flows whose schemes are of this backend, puts these into the kernel, and replaces their names by their
-    /// canonical ones.
+    /// Checks the flows whose schemes belong to this backend, loads these into the kernel, and replaces their names with
+    /// the canonical ones.
     ///
     /// # Errors
-    /// What the kernel's form of a scheme cannot do, or why the kernel does not take it, with what to do about it.
+    /// A feature that the kernel's form of a scheme lacks, or the kernel's reason to refuse it, with the remedy.
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError>;
 
-    /// What the kernel calls a scheme; `None` where this backend does not have it.
+    /// The kernel's name for a scheme; `None` where this backend does not have it.
     fn kernel_name(&self, scheme: &str) -> Option<&'static str>;
 
     /// Sets the schemes of a resolved Scenario as its flows have them, before the first flow connects.
@@ -25,8 +25,8 @@ pub trait TcpBackend: Debug + Sync {
     /// The kernel does not take a setting.
     fn prepare(&self, scenario: &Scenario) -> Result<(), RunError>;
 
-    /// Tells the kernel what the network says of the flows' paths, and returns at [`TcpRun::until`], or at once where no flow
-    /// asks for it.
+    /// Passes the network's reports on the flows' paths to the kernel, and returns at [`TcpRun::until`], or at once where no
+    /// flow requests them.
     ///
     /// # Errors
     /// The kernel does not take a report.

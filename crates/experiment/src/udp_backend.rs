@@ -1,4 +1,4 @@
-//! What runs the flows of a Scenario over real sockets, while the caller emulates the path between them.
+//! Runs the flows of a Scenario over real sockets, while the caller emulates the path between them.
 
 use crate::{FlowMeter, ResolveError, RunError, Scenario, UserQueues};
 use cellcc_units::Time;
@@ -11,7 +11,7 @@ pub trait UdpBackend: Sync {
     /// Checks the flows and their endpoints, and replaces the names of schemes by their canonical names.
     ///
     /// # Errors
-    /// Where a flow over these sockets cannot do what is asked, with what to do about it.
+    /// A request that a flow over these sockets cannot meet, with the remedy.
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError>;
 
     /// Runs all flows, and returns at [`UdpRun::until`].
@@ -21,7 +21,7 @@ pub trait UdpBackend: Sync {
     fn run(&self, run: UdpRun<'_>) -> Result<UdpOutcome, RunError>;
 }
 
-/// What to run.
+/// A run over sockets.
 #[derive(Debug)]
 pub struct UdpRun<'a> {
     /// A resolved Scenario.
@@ -45,27 +45,27 @@ pub struct UdpEndpoints {
     pub receiver: UdpSocket,
 }
 
-/// What the endpoints measured, beyond what crossed the path.
+/// Measurements of the endpoints, in addition to those of the path.
 #[derive(Debug)]
 pub struct UdpOutcome {
     /// Each flow.
     pub flows: Vec<FlowOutcome>,
-    /// What the reader of the Record must know.
+    /// Notes for the reader of the Record.
     pub notes: Vec<String>,
 }
 
-/// What the two endpoints of a flow measured.
+/// Measurements of a flow's two endpoints.
 #[derive(Debug)]
 pub struct FlowOutcome {
-    /// Round-trip times, retransmissions, and what was recorded at the ends of bins.
+    /// Round-trip times, retransmissions, and values recorded at the ends of bins.
     pub meter: FlowMeter,
     /// When the last byte of a sized source was acknowledged.
     pub completed_at: Option<Time>,
-    /// How many frames there were, and the share that missed its deadline.
+    /// Number of frames, and the share that missed its deadline.
     pub frames: Option<(u64, f64)>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,
-    /// What the receiver's counts say of ECT(1) on the path.
+    /// Fate of ECT(1) on the path, by the receiver's counts.
     pub ecn_validation: Option<&'static str>,
     /// Packets that the receiver read from its socket.
     pub received_packets: u64,

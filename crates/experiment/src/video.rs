@@ -11,9 +11,9 @@ use rand_pcg::rand_core::SeedableRng;
 /// The sender's queue is cleared where its head is older, at most so often (SCReAM's sender).
 const OLDEST_HEAD: Span = Span::from_millis(100);
 const BETWEEN_CLEARINGS: Span = Span::from_millis(250);
-/// A key frame is so many times as large.
+/// Size of a key frame, as a multiple of another's.
 const KEY_FRAME: f64 = 3.0;
-/// Of a lognormal draw with mean 1 and standard deviation 0.2: that of its logarithm, the root of ln 1.04.
+/// Standard deviation of the logarithm of a lognormal draw with mean 1 and standard deviation 0.2: the root of ln 1.04.
 const SIGMA: f64 = 0.198_042_200_435_365;
 /// A change of the rate by more than this is a switch.
 const SWITCH: f64 = 0.1;
@@ -36,7 +36,7 @@ pub(crate) struct Frame {
     pub(crate) created_at: Time,
     pub(crate) first_segment: u64,
     pub(crate) bytes: Bytes,
-    /// What the encoder aimed at.
+    /// The encoder's target.
     rate: Rate,
 }
 
@@ -53,7 +53,7 @@ impl Video {
         }
     }
 
-    /// How many frames there are.
+    /// Number of frames.
     pub(crate) fn len(&self) -> u64 {
         self.frames.len() as u64
     }
@@ -69,7 +69,7 @@ impl Video {
         self.frames.push(Frame { created_at, first_segment: self.segments(mss), bytes, rate });
     }
 
-    /// How many segments all frames have.
+    /// Number of segments of all frames together.
     pub(crate) fn segments(&self, mss: Bytes) -> u64 {
         self.frames.last().map_or(0, |frame| frame.first_segment + frame.segments(mss))
     }
@@ -80,7 +80,7 @@ impl Video {
         Some((index as u64, self.frames[index]))
     }
 
-    /// True where what waits from segment `next` on is given up.
+    /// Gives up all frames from segment `next` on if the first of them is too old, and returns true then.
     pub(crate) fn clears(&mut self, now: Time, next: u64) -> bool {
         let Some((index, head)) = self.frame_of(next) else { return false };
         let recently = self.cleared_at.is_some_and(|cleared| now.since(cleared) < BETWEEN_CLEARINGS);
@@ -130,7 +130,7 @@ impl Video {
 }
 
 impl Frame {
-    /// How many segments it has.
+    /// Number of its segments.
     pub(crate) fn segments(&self, mss: Bytes) -> u64 {
         self.bytes.get().div_ceil(mss.get())
     }

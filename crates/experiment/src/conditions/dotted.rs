@@ -24,7 +24,7 @@ pub(crate) fn set(table: &mut Table, key: &str, value: Value) -> Result<Option<V
     }
 }
 
-/// The same, but that a table sets the keys that it has, and leaves the others as they are.
+/// Sets a value as [`set`] does, except that a table sets only the keys that it has.
 ///
 /// # Errors
 /// As [`set`].

@@ -18,7 +18,7 @@ use cellcc_units::Span;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-/// One condition: what it is called, what it takes, and what it means.
+/// One condition: its names, its values, and its meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct Condition {
     /// Its key in a Scenario file, dotted.
@@ -27,7 +27,7 @@ pub struct Condition {
     shell: Option<&'static str>,
     /// The short flag of `cellcc compare`.
     pub short: Option<char>,
-    /// What it takes.
+    /// Its values: their name, range and form.
     pub takes: Takes,
     meaning: &'static str,
     brief: &'static str,
@@ -38,7 +38,7 @@ pub struct Condition {
 pub struct Section {
     /// The heading; none: that of all other flags.
     pub heading: Option<&'static str>,
-    /// True for conditions of a run, which `[vary]` takes; false for what the grid of runs is made of.
+    /// True for conditions of a run, which `[vary]` takes; false for the axes of the grid of runs.
     pub varies: bool,
     /// Its conditions.
     pub rows: &'static [Condition],
@@ -79,7 +79,7 @@ pub fn rows() -> impl Iterator<Item = &'static Condition> {
     SECTIONS.iter().flat_map(|section| section.rows)
 }
 
-/// True for a key of what the grid of runs is made of.
+/// True for a key of the axes of the grid of runs.
 pub(crate) fn of_the_grid(key: &str) -> bool {
     SECTIONS
         .iter()
@@ -91,7 +91,7 @@ pub(crate) fn of_the_grid(key: &str) -> bool {
 /// Checks every value that has a range.
 ///
 /// # Errors
-/// The value, its flag and its key, and what it takes.
+/// The value, its flag, its key, and the range.
 pub fn check(file: &PlanFile, command: Command) -> Result<(), String> {
     let mut table = Table::try_from(file).map_err(|error| error.to_string())?;
     for row in rows().filter(|row| command == Command::Compare || row.shell.is_some()) {
@@ -107,7 +107,7 @@ pub fn check(file: &PlanFile, command: Command) -> Result<(), String> {
 /// Checks the delays over time of a path whose files have been read: beyond a minute they are a slip of the keyboard.
 ///
 /// # Errors
-/// The delay, its flag and its key, and what it takes.
+/// The delay, its flag, its key, and the range.
 pub fn check_extra_delay(path: &Path) -> Result<(), String> {
     let longest = Delay::with_extra(Span::ZERO, &path.extra_delay).map_err(|error| error.to_string())?.max();
     let is_within = takes::is_within::<Span>(takes::DELAYS.range, &longest.to_string());
@@ -116,7 +116,7 @@ pub fn check_extra_delay(path: &Path) -> Result<(), String> {
 }
 
 impl PlanFile {
-    /// The plan with these values, by their dotted keys, in place of its own. What is given is varied no more.
+    /// The plan with these values, by their dotted keys, in place of its own. These keys are no longer varied.
     ///
     /// # Errors
     /// A value that its key does not take.
@@ -233,10 +233,10 @@ impl Condition {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// What its flag was given, as a Scenario file has it.
+    /// The flag's argument in the form of a Scenario file.
     ///
     /// # Errors
-    /// What is wrong with the text, and what is right. Ranges are left to [`check`], which sees Scenario files, too.
+    /// The mistake in the text, and the right form. Ranges are left to [`check`], which also sees Scenario files.
     pub fn value(&self, text: &str) -> Result<Value, String> {
         (self.takes.read)(text).map_err(|problem| {
             let problem = match self.takes.meant(text) {

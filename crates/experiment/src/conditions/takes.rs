@@ -1,4 +1,4 @@
-//! What conditions take.
+//! The values of conditions: names, ranges and forms.
 
 use cellcc_control::split_list;
 use cellcc_units::{Bytes, QueueLimit, Ratio, Span, split_number};
@@ -7,19 +7,19 @@ use std::ops::{Bound, RangeBounds};
 use std::str::FromStr;
 use toml::Value;
 
-/// What a condition takes.
+/// The values of a condition.
 #[derive(Debug, Clone, Copy)]
 pub struct Takes {
-    /// What its value is called in the help; empty for a switch.
+    /// Name of the value in the help; empty for a switch.
     pub name: &'static str,
     /// The range, as error texts say it and as it is read: `0s to 60s, such as 20ms`, `above 0s up to 24h`, `0% to below 100%`.
     /// Empty: none.
     pub(super) range: &'static str,
     /// Its flag takes several values.
     pub several: bool,
-    /// What its flag was given, as a Scenario file has it.
+    /// Converts the flag's argument to the form of a Scenario file.
     pub(super) read: fn(&str) -> Result<Value, String>,
-    /// Whether a value is in the range.
+    /// True if a value is in the range.
     pub(super) fits: fn(&str, &str) -> bool,
 }
 

@@ -9,7 +9,7 @@ pub struct Curve {
     pub time_s: f64,
     /// The number of its flow within the run.
     pub flow: usize,
-    /// What it is: `profile`.
+    /// Name of the curve: `profile`.
     pub name: String,
     /// The horizontal quantity, its unit at the end: `window_packets`.
     pub x: String,
@@ -22,7 +22,7 @@ pub struct Curve {
 const HEADER: &str = "time_s,flow,curve,x,y";
 
 impl Curve {
-    /// Curves as CSV: a row a point, `curve` being the name and the quantities, `profile:delay_ms(window_packets)`.
+    /// Curves as CSV: one row per point, `curve` being the name and the quantities, `profile:delay_ms(window_packets)`.
     pub fn to_csv(curves: &[Self]) -> String {
         let mut text = format!("{HEADER}\n");
         for Self { time_s, flow, name, x, y, points } in curves {
@@ -33,7 +33,7 @@ impl Curve {
         text
     }
 
-    /// Reads what [`to_csv`](Self::to_csv) wrote.
+    /// Reads the output of [`to_csv`](Self::to_csv).
     ///
     /// # Errors
     /// The number of the first line that is not of that form.

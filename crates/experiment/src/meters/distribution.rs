@@ -50,7 +50,7 @@ impl Distribution {
         self.micros.merge(&other.levels());
     }
 
-    /// How many values.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.levels().total()
     }

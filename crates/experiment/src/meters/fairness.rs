@@ -7,7 +7,7 @@ use cellcc_units::{Span, Time};
 const CONVERGED_FOR: usize = 5;
 const NEAR_SHARE: f64 = 0.25;
 
-/// What flows delivered in the seconds that they shared.
+/// Data that flows delivered in the seconds that they shared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fairness {
     /// By second, the bytes of each flow; none for a flow that was not active throughout. Empty in a second that no two
@@ -16,7 +16,7 @@ pub struct Fairness {
 }
 
 impl Fairness {
-    /// Of flows that delivered these bytes by second, each active from and until these times.
+    /// Fairness of flows that delivered these bytes by second, each active from and until these times.
     pub fn new(bytes_by_second: &[Vec<u64>], active: &[(Time, Time)]) -> Self {
         let seconds = bytes_by_second.iter().map(Vec::len).max().unwrap_or(0);
         let in_second = |second: usize| {
@@ -51,8 +51,8 @@ impl Fairness {
         (!indices.is_empty()).then(|| indices.iter().sum::<f64>() / indices.len() as f64)
     }
 
-    /// How many seconds after its `start` a flow has come within a quarter of its fair share, an equal part of what the flows
-    /// of the second delivered, and keeps to it for five seconds. `None` where it never does.
+    /// Seconds from a flow's `start` until it comes within a quarter of its fair share, an equal part of the data of the second's
+    /// flows, and stays there for five seconds. `None` where it never does.
     pub fn convergence_time_s(&self, flow: usize, start: Time) -> Option<f64> {
         let is_near = |bytes: &Vec<Option<f64>>| {
             let (count, sum) =
@@ -89,7 +89,7 @@ mod tests {
         let late = vec![0, 0, 10, 30, 40, 45, 50, 20, 50, 50, 50, 50];
         let active = [(at(0), at(12)), (at(2), at(12))];
         let fairness = Fairness::new(&[first.clone(), late], &active);
-        // From second 4 on it has 40 % and more, but for second 7; from 8 on only four seconds are left.
+        // From second 4 on its share is at least 40 %, except in second 7; from 8 on only four seconds are left.
         assert_eq!(fairness.convergence_time_s(1, at(2)), None);
         let steady = vec![0, 0, 10, 30, 40, 45, 50, 50, 50, 50, 50, 50];
         let fairness = Fairness::new(&[first, steady], &active);

@@ -4,7 +4,7 @@ use crate::{Application, Distribution, Metrics, Source};
 use cellcc_units::{Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which frames arrived whole and in time.
+/// Counts frames that arrived whole and in time.
 #[derive(Debug, Clone)]
 pub struct Frames {
     deadline: Span,
@@ -16,7 +16,7 @@ pub struct Frames {
     shown: Shown,
 }
 
-/// What the viewer of an adaptive stream saw. Delays are `None` where no frame arrived.
+/// Quality of an adaptive stream for its viewer. Delays are `None` where no frame arrived.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the names are those of `Metrics`")]
 pub struct MediaOutcome {
@@ -80,7 +80,7 @@ impl Frames {
         (due > 0).then(|| (due, missed as f64 / due as f64))
     }
 
-    /// What the viewer of an adaptive stream saw until `end`.
+    /// Quality of an adaptive stream for its viewer until `end`.
     pub fn media_outcome(&self, application: &Application, end: Time) -> Option<MediaOutcome> {
         let (media_rate_mbit_s, rate_switches, frames_discarded) = application.media(self.from)?;
         let delays = self.shown.delays.summary();

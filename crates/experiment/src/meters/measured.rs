@@ -1,4 +1,4 @@
-//! From what a driver measured of the flows to the Record: the same arithmetic for every driver.
+//! From a driver's measurements of the flows to the Record: the same arithmetic for every driver.
 
 use crate::{Column, Fairness, FlowMeter, MediaOutcome, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
 use cellcc_link::{Capacities, OwnCounters};
@@ -10,17 +10,17 @@ use std::collections::BTreeSet;
 pub struct MeasuredFlow<'a> {
     /// The scheme, in its canonical form.
     pub scheme: &'a str,
-    /// Which user of the cell it belongs to.
+    /// Its user of the cell.
     pub user: usize,
     /// From when to when it was active: until it stopped, or a sized source was through.
     pub active: (Time, Time),
-    /// What was measured.
+    /// The measurements.
     pub meter: FlowMeter,
     /// When the last byte of a sized source was acknowledged.
     pub completed_at: Option<Time>,
-    /// How many frames there were, and the share of them that missed their deadline.
+    /// Number of frames, and the share of them that missed their deadline.
     pub frames: Option<(u64, f64)>,
-    /// What the viewer of an adaptive stream saw.
+    /// Quality of an adaptive stream for its viewer.
     pub media: Option<MediaOutcome>,
     /// The scheme's delay target in milliseconds, for schemes that have one.
     pub delay_target_ms: Option<f64>,
@@ -31,7 +31,7 @@ pub struct MeasuredFlow<'a> {
 }
 
 impl<'a> MeasuredFlow<'a> {
-    /// A flow of which nothing is known but this.
+    /// A flow with only these measurements.
     pub fn new(scheme: &'a str, user: usize, active: (Time, Time), meter: FlowMeter) -> Self {
         Self {
             scheme,
@@ -49,7 +49,7 @@ impl<'a> MeasuredFlow<'a> {
 }
 
 impl Scenario {
-    /// How many whole bins a time series of the run has.
+    /// Number of whole bins in a time series of the run.
     pub fn series_bins(&self) -> usize {
         (self.duration.as_nanos() / self.endpoint.series_bin.as_nanos().max(1)) as usize
     }
@@ -185,8 +185,8 @@ impl MeasuredFlow<'_> {
     }
 }
 
-/// All flows together: over the time in which at least one was active, and over what the link offered then. In a cell
-/// each user's bytes count as a share of what that user's channel alone would have carried.
+/// All flows together: over the time in which at least one was active, and over the link's capacity in that time. In a
+/// cell each user's bytes count as a share of the capacity of that user's channel alone.
 fn total(
     scenario: &Scenario,
     flows: &[MeasuredFlow],

@@ -22,8 +22,8 @@ pub struct Delivery {
     pub arrived_at: Time,
 }
 
-/// Measures one flow. In this order: what a departure and an arrival touch, what an acknowledgement touches, and the rest; each
-/// distribution, and each series' last bin, fill a line of a processor's cache.
+/// Measures one flow. The fields are ordered: those that a departure and an arrival touch, those that an acknowledgement touches,
+/// and the rest; each distribution, and each series' last bin, fill a line of a processor's cache.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct FlowMeter {
@@ -47,9 +47,9 @@ pub struct FlowMeter {
     /// The first packet that counts after a warm-up, and when it left the link.
     first: (Bytes, Time),
     bin: Span,
-    /// How many values each series gets room for at once.
+    /// Number of values for which each series allocates room at once.
     room: usize,
-    /// What was recorded at the ends of bins, in the order in which it was first seen.
+    /// Values recorded at the ends of bins, in the order of first appearance.
     sampled: Vec<Column>,
     curves: Vec<Curve>,
 }
@@ -197,7 +197,7 @@ impl FlowMeter {
         });
     }
 
-    /// Records what a scheme allows and shows at the end of the `bin`-th bin; `packet`: the size of a full one.
+    /// Records a scheme's limits and reported values at the end of the `bin`-th bin; `packet`: the size of a full one.
     pub fn sample_scheme(
         &mut self,
         bin: usize,
@@ -278,7 +278,7 @@ impl FlowMeter {
         self.sent_acks += other.sent_acks;
     }
 
-    /// One flow, measured at two places: this is what crossed the link, `ends` what its ends saw.
+    /// One flow, measured at two places: `self` at the link, `ends` at its ends.
     #[must_use]
     pub fn with_ends(self, ends: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! How what passed becomes a Record's numbers.
+//! Meters, which make a Record's numbers of packets and samples.
 
 mod bins;
 pub(crate) mod curve;

@@ -1,4 +1,4 @@
-//! Time series in bins of one width: what the plots are drawn from.
+//! Time series in bins of one width, which the plots show.
 
 use cellcc_units::Span;
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use std::fmt::Write as _;
 pub struct Series {
     /// The width of a bin.
     pub bin: Span,
-    /// The columns; all of them are of the same length.
+    /// The columns; all have the same length.
     pub columns: Vec<Column>,
 }
 
 /// One quantity over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// What it is, its unit at the end: `capacity_mbit_s`, `flow0.rtt_ms`, `flow0.reminis.mu`.
+    /// The quantity, its unit at the end: `capacity_mbit_s`, `flow0.rtt_ms`, `flow0.reminis.mu`.
     pub name: String,
     /// One value per bin; NaN where there is none.
     pub values: Vec<f32>,
@@ -27,7 +27,7 @@ impl Series {
         self.columns.iter().find(|column| column.name == name).map(|column| column.values.as_slice())
     }
 
-    /// As CSV: a header, then a row a bin, `time_s` (the bin's beginning) first; empty where there is no value.
+    /// As CSV: a header, then one row per bin, `time_s` (the bin's beginning) first; empty where there is no value.
     pub fn to_csv(&self) -> String {
         let rows = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
         let mut text = String::from("time_s");
@@ -51,7 +51,7 @@ impl Series {
         text
     }
 
-    /// Reads what [`to_csv`](Self::to_csv) wrote.
+    /// Reads the output of [`to_csv`](Self::to_csv).
     ///
     /// # Errors
     /// The number of the first line that is not of that form.

@@ -81,7 +81,7 @@ fn push(number: i64, bytes: &mut Vec<u8>) {
     bytes.push(left as u8);
 }
 
-/// Reads what [`encode`] wrote. Values above `most` count as that.
+/// Reads the output of [`encode`]. Values above `most` count as `most`.
 ///
 /// # Errors
 /// Other bytes.

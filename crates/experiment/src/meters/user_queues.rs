@@ -1,4 +1,4 @@
-//! Network assistance in real time: reports of what the emulator's queues have counted, as in virtual time.
+//! Network assistance in real time: reports from the counters of the emulator's queues, as in virtual time.
 
 use crate::{FlowSetup, Scenario, TracedPath};
 use cellcc_assist::{Advice, Counters, Reports, Timetable, UserState};
@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 /// The queues of the users of a run in real time.
 pub trait UserQueues: Debug + Send + Sync {
-    /// What each user's queue has counted, read at `at` or within a millisecond after it; waits for that. `None` once the run
-    /// has ended.
+    /// The counters of each user's queue, read at `at` or within a millisecond after it; waits until then. `None` once the
+    /// run has ended.
     fn counters(&self, at: Time) -> Option<Vec<QueueCounters>>;
 }
 
-/// The reports about one user, made when they are asked for.
+/// The reports about one user, made on demand.
 #[derive(Debug)]
 pub struct UserReports {
     reports: Reports<TracedPath>,
     user: usize,
-    /// Of all users; the emulator does not show which of them sends.
+    /// The flows of all users; the emulator does not show which of them sends.
     flows: Vec<FlowSetup>,
     queues: Arc<dyn UserQueues>,
 }

@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for ByKey {
             }
             set(&mut metrics, value);
         }
-        // A Record of an earlier version may lack what may be absent.
+        // A Record of an earlier version may lack metrics that may be absent.
         for (metric, _) in METRICS.iter().zip(read).filter(|(_, read)| !read) {
             match metric.of {
                 Of::Both { .. } if metric.absent == Absent::Never => {

@@ -21,7 +21,7 @@ pub struct Metric {
     pub name: &'static str,
     /// The heading of its column.
     pub title: &'static str,
-    /// Which statistic of a distribution it is: `p95`; empty for all else.
+    /// Statistic of a distribution: `p95`; empty for all else.
     pub statistic: &'static str,
     /// The unit in tables; empty where there is none. A metric in `%` is a share of 1 everywhere else.
     pub unit: &'static str,
@@ -29,7 +29,7 @@ pub struct Metric {
     pub range: (f64, f64),
     /// The average over traces and seeds that it asks for.
     pub average: Kind,
-    /// Which way is better.
+    /// The better direction.
     pub better: Better,
     /// When there is no value, and how a Record says that.
     pub absent: Absent,
@@ -37,7 +37,7 @@ pub struct Metric {
     of: Of,
 }
 
-/// Which values of a metric are the better ones.
+/// The better values of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     /// The larger ones.
@@ -66,7 +66,7 @@ pub enum Shown {
     Always,
     /// Where a run has a value.
     WhereKnown,
-    /// Where it is asked for.
+    /// On request.
     WhenAskedFor,
 }
 

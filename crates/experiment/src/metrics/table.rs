@@ -5,7 +5,7 @@ use super::{Absent, Better, Metric, Of, Scalar};
 use crate::{FlowRecord, Record};
 use cellcc_statistics::Kind;
 
-/// The columns of tables, in their order; those of the other metrics follow where they are asked for.
+/// The columns of tables, in their order; those of other metrics follow on request.
 pub(super) const IN_TABLES: [(&str, Shown); 18] = [
     ("utilisation", WhereKnown),
     ("throughput_mbit_s", Always),
@@ -185,7 +185,7 @@ const AT_LEAST_ZERO: (f64, f64) = (0.0, f64::INFINITY);
 const SHARE: (f64, f64) = (0.0, 1.0);
 const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
-/// A number from zero on, of which the mean is taken and less is better. The macro sets what it does not.
+/// A number from zero on, averaged by the arithmetic mean; less is better. The macro fills in the rest.
 const fn number(name: &'static str, title: &'static str, unit: &'static str) -> Metric {
     Metric {
         key: "",

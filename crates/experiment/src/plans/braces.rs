@@ -57,7 +57,7 @@ pub fn expand_braces(text: &str) -> Result<Vec<String>, BraceError> {
     Ok(texts)
 }
 
-/// What stands before, in and after the first pair of braces.
+/// The text before, in and after the first pair of braces.
 fn first_brace(text: &str) -> Result<Option<(&str, &str, &str)>, &'static str> {
     let Some(open) = text.find(['{', '}']) else { return Ok(None) };
     if text[open..].starts_with('}') {

@@ -1,4 +1,4 @@
-//! The flows by which the harm of schemes to a victim is measured (Ware et al., Beyond Jain's Fairness Index, HotNets 2019).
+//! The flows that measure the harm of schemes to a victim (Ware et al., Beyond Jain's Fairness Index, HotNets 2019).
 
 use crate::Mix;
 use cellcc_units::Span;
@@ -6,7 +6,7 @@ use cellcc_units::Span;
 /// How much earlier the first of two flows starts.
 pub const HEAD_START: Span = Span::from_secs(5);
 
-/// Two schemes on one link, of which the second comes [`HEAD_START`] later.
+/// Two schemes on one link; the second starts [`HEAD_START`] later.
 pub fn next_to(first: &str, second: &str) -> String {
     format!("{first}+{second}@{HEAD_START}")
 }

@@ -1,4 +1,4 @@
-//! The row `limit`: a sender that knows the future, for what a row's flows have to send and when.
+//! The row `limit`: a sender that knows the future, with the data of a row's flows at their times.
 
 use crate::{FlowSetup, Mix, Scenario, Source};
 use cellcc_units::{Span, Time, split_outside_parentheses};
@@ -21,7 +21,7 @@ pub(super) fn limit_of(scenario: &Scenario) -> String {
     let drawn_later = |flow: &FlowSetup| {
         if scenario.offset.is_fixed() { Span::ZERO } else { scenario.path.rtt + flow.extra_rtt }
     };
-    // Its senders are always there and send all the time, unless what they send is a certain size.
+    // Its senders are always there and send all the time, unless their data have a certain size.
     let sender = |flow: &FlowSetup| {
         let source = if matches!(flow.source, Source::Sized(_)) { flow.source.clone() } else { Source::Bulk };
         let tells = matches!(source, Source::Sized(_)) || !scenario.offset.is_fixed();
@@ -38,7 +38,7 @@ pub(super) fn limit_of(scenario: &Scenario) -> String {
     if scenario.offset.is_fixed() {
         senders.sort_by_key(|flow| (flow.start, flow.source != Source::Bulk));
     }
-    // What one carries that is there anyway, two carry no better. Only the last ones go: the others keep the starts that are drawn.
+    // A sender that another covers changes nothing. Only the last ones are dropped: the others keep the starts that are drawn.
     let covers = |one: &FlowSetup, other: &FlowSetup| {
         one.source == Source::Bulk
             && one.start + drawn_later(one) <= other.start.max(scenario.measured_from())

@@ -92,7 +92,7 @@ fn read_times(text: &str) -> Result<(Time, Option<Time>), String> {
     Ok((start, Some(stop)))
 }
 
-/// What stands before and after the first `sign` outside parentheses.
+/// The text before and after the first `sign` outside parentheses.
 fn cut(text: &str, sign: char) -> (&str, Option<&str>) {
     let first = split_outside_parentheses(text, sign).next().unwrap_or(text);
     let rest = text.get(first.len() + sign.len_utf8()..);

@@ -1,4 +1,4 @@
-//! What is asked for, and the runs that follow from it.
+//! Plans, and the runs that follow from them.
 
 pub(crate) mod braces;
 pub(crate) mod harm;

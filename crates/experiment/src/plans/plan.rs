@@ -28,7 +28,7 @@ pub struct Plan {
 pub struct PlannedRun {
     /// Hash of the resolved Scenario and the version of the code: the same id, the same Record.
     pub id: RunId,
-    /// What to run.
+    /// The run.
     pub scenario: Scenario,
 }
 
@@ -139,7 +139,7 @@ fn grid(trace: &str, Variation { text, file }: &Variation, mixes: &[Mix]) -> Res
         offset: file.offset,
         trace_offset: Span::ZERO,
         duration: file.duration,
-        // Harm is of the seconds in which both flows run.
+        // Harm covers only the seconds in which both flows run.
         warm_up: if file.harm.is_empty() { file.warm_up } else { file.warm_up.max(HEAD_START) },
         path: path.clone(),
         endpoint: endpoint.clone(),

@@ -1,4 +1,4 @@
-//! What a plan is made of: the TOML file, and what the command line's flags fill in.
+//! A plan's input: the TOML file, completed by the command line's flags.
 
 use crate::{CellSetup, DEFAULT_DRIVER, Endpoint, NetAssist, Offset, Path, Vary};
 use cellcc_units::Span;
@@ -7,22 +7,22 @@ use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The TOML file, and what the command line's flags fill in.
+/// The TOML file, completed by the command line's flags.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanFile {
     /// Heading of the report.
     pub title: String,
-    /// What is compared: schemes, or mixes of several flows (`2*cubic+reminis@5s`); `reminis(dtt={1.5x,2x})` is two.
+    /// The compared schemes, or mixes of several flows (`2*cubic+reminis@5s`); `reminis(dtt={1.5x,2x})` is two.
     pub schemes: Vec<String>,
     /// Links: files, folders, names of synthetic links, `rate=...`, `step=...`.
     pub traces: Vec<String>,
     /// Seeds: `1`, `1..3` (both ends included) or `1,4,7`.
     pub seeds: Seeds,
-    /// Whether each seed also draws where in its trace a run begins, and when within a round-trip time its flows start.
+    /// `random` if each seed also draws where in its trace a run begins, and when within a round-trip time its flows start.
     #[serde(skip_serializing_if = "Offset::is_fixed")]
     pub offset: Offset,
-    /// What runs them: `sim`, `kernel`; a scheme has a row for each.
+    /// The drivers that run them: `sim`, `kernel`; a scheme has a row for each.
     #[serde(skip_serializing_if = "are_default_drivers")]
     pub drivers: Vec<String>,
     /// The scheme that the others are held against in a table of their own; empty: none.
@@ -40,11 +40,11 @@ pub struct PlanFile {
     pub path: Path,
     /// Sender and receiver.
     pub endpoint: Endpoint,
-    /// The driver `sim` does what Linux' TCP does, where nothing else is asked for: its acknowledgements, its loss detection, and the
-    /// settings that the schemes have in the kernel.
+    /// The driver `sim` behaves like Linux's TCP wherever the file keeps the defaults: its acknowledgements, its loss detection, and
+    /// the settings that the schemes have in the kernel.
     #[serde(skip_serializing_if = "is_false")]
     pub like_linux: bool,
-    /// What the network tells schemes that ask for it.
+    /// The network's reports to schemes that request them.
     pub netassist: NetAssist,
     /// Several users behind one base station.
     #[serde(skip_serializing_if = "Option::is_none")]

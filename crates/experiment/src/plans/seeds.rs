@@ -33,7 +33,7 @@ pub enum Randomness {
 impl Scenario {
     /// The seed of something random in this run.
     pub fn seed_of(&self, what: Randomness) -> u64 {
-        // Flows come after the two directions, and what is as many as they are far beyond all of them.
+        // Flows come after the two directions; other streams with one index per flow begin far beyond all of them.
         let index = match what {
             Randomness::ForwardLoss => 0,
             Randomness::ReverseLoss => 1,
@@ -77,7 +77,7 @@ impl Scenario {
     }
 }
 
-/// What a seed draws besides losses and the schemes' random numbers.
+/// Times that a seed draws, besides losses and the schemes' random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Offset {
@@ -89,7 +89,7 @@ pub enum Offset {
 }
 
 impl Offset {
-    /// True for what a Scenario that names none has.
+    /// True for the default.
     pub(crate) fn is_fixed(&self) -> bool {
         *self == Self::Fixed
     }

@@ -14,7 +14,7 @@ pub struct Vary(pub(super) Vec<(String, Vec<Value>)>);
 /// A plan under one choice of its varied conditions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variation {
-    /// What was chosen, `path.queue=33pkt, path.rtt=20ms`; empty where nothing is varied.
+    /// The choice, `path.queue=33pkt, path.rtt=20ms`; empty where nothing is varied.
     pub text: String,
     /// The plan with these conditions, and nothing left to vary.
     pub file: PlanFile,
@@ -58,7 +58,7 @@ impl Vary {
     }
 }
 
-/// What `key` is called in the table `outer`, where it is in there.
+/// The name of `key` within the table `outer`; none if it is not in there.
 fn within<'a>(key: &'a str, outer: &str) -> Option<&'a str> {
     key.strip_prefix(outer)?.strip_prefix('.')
 }
@@ -104,7 +104,7 @@ impl PlanFile {
     }
 }
 
-/// A variation of which some keys are chosen: as a table, so that a key is all that is needed to set a field.
+/// A variation with some keys chosen so far: as a table, so that a key is all that is needed to set a field.
 struct Partial {
     text: String,
     table: Table,
@@ -135,7 +135,7 @@ pub fn varied(text: &str) -> Vec<(&str, &str)> {
     let mut pairs = Vec::new();
     let mut rest = text;
     while let Some((key, after)) = rest.split_once('=') {
-        // A value may have commas of its own; the next key is what stands between a comma and an equals sign.
+        // A value may have commas of its own; the next key is the text between a comma and an equals sign.
         let end = after
             .match_indices(", ")
             .map(|(at, _)| at)

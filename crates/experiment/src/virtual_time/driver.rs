@@ -8,18 +8,18 @@ use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme, SchemeInfo};
 use cellcc_link::{Capacities, TraceCache};
 
-/// How a driver in virtual time makes the ends of flows.
+/// Makes the ends of flows for a driver in virtual time.
 pub trait Transport: Sync {
     /// Both ends of a flow.
     type Ends: Ends;
 
-    /// What the driver is called, and what it can do for schemes that ask for advice.
+    /// Name and features of the driver.
     const SUPPORT: Support;
 
-    /// Checks what only this driver must check.
+    /// Makes the checks that only this driver needs.
     ///
     /// # Errors
-    /// What it cannot run, and what to do about it.
+    /// A feature that it cannot run, and the remedy.
     fn check(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<(), ResolveError>;
 
     /// The ends of every flow of a resolved Scenario. `registry`: whose receiver-side components the receivers run.
@@ -59,12 +59,12 @@ impl<T: Transport> VirtualTime<T> {
         &mut self.transport
     }
 
-    /// The same, with the events of all flows recorded.
+    /// Adds recordings of the events of all flows.
     pub fn with_recordings(self, recordings: Recordings) -> Self {
         Self { recordings, ..self }
     }
 
-    /// What the links of a resolved Scenario can carry.
+    /// Capacities of a resolved Scenario's links.
     ///
     /// # Errors
     /// A link that cannot be opened.
@@ -75,7 +75,7 @@ impl<T: Transport> VirtualTime<T> {
     /// Begins the run of a resolved Scenario, to be stepped by the caller.
     ///
     /// # Errors
-    /// What the Scenario asks for and cannot be had.
+    /// A request of the Scenario that cannot be met.
     pub fn begin(&self, scenario: &Scenario) -> Result<Run<T::Ends>, RunError> {
         let capacities = self.capacities(scenario).map_err(failed)?;
         let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
@@ -86,7 +86,7 @@ impl<T: Transport> VirtualTime<T> {
     }
 }
 
-/// What the network tells each flow.
+/// The network's reports for each flow.
 fn reports<T: Transport>(
     scenario: &Scenario,
     schemes: &[Scheme],

@@ -1,4 +1,4 @@
-//! What a driver in virtual time adds to the loop.
+//! The part of a driver in virtual time that the loop lacks.
 
 use super::Network;
 use crate::{Application, MediaOutcome, RunError};
@@ -9,11 +9,11 @@ use cellcc_units::{Bytes, Time};
 
 /// Both ends of a flow. All calls come in the order of time.
 pub trait Ends: Sized {
-    /// What the sending end puts on the forward path.
+    /// A packet that the sending end puts on the forward path.
     type Data: Packet;
-    /// What the receiving end puts on the reverse path.
+    /// A packet that the receiving end puts on the reverse path.
     type Ack: Packet;
-    /// Lists that an end fills anew with each event. All flows share them: a thousand flows' own would not stay in a cache.
+    /// Lists that an end refills with each event. All flows share them: a thousand flows' own would not stay in a cache.
     type Scratch: Default;
 
     /// A packet arrives at the receiving end.
@@ -31,7 +31,7 @@ pub trait Ends: Sized {
     /// A report of the network arrives at the sending end.
     fn on_advice(&mut self, network: &mut Network<'_, Self>, advice: &Advice);
 
-    /// Does what is due by now. Called once at time zero, and then at [`next_wake`](Self::next_wake).
+    /// Handles everything due by now. Called once at time zero, and then at [`next_wake`](Self::next_wake).
     ///
     /// # Errors
     /// Why the flow cannot go on.
@@ -41,7 +41,7 @@ pub trait Ends: Sized {
     /// every call.
     fn next_wake(&self, now: Time) -> Time;
 
-    /// True where the receiving end runs a component of the scheme: it hears of the user's flows and arrivals.
+    /// True if the receiving end runs a component of the scheme, which is told of the user's flows and arrivals.
     fn has_receiver_component(&self) -> bool;
 
     /// The number of the user's flows that are open, this one included, where it has changed.
@@ -50,35 +50,35 @@ pub trait Ends: Sized {
     /// All that has arrived for the user, over all its flows. Called before each packet.
     fn on_user_arrivals(&mut self, _now: Time, _arrived: Bytes) {}
 
-    /// What the flow has to send.
+    /// The data that the flow has to send.
     fn application(&self) -> &Application;
 
     /// When the last byte of a sized source was acknowledged.
     fn completed_at(&self) -> Option<Time>;
 
-    /// How many frames there were until `end`, and the share of them that missed its deadline.
+    /// Number of frames until `end`, and the share of them that missed its deadline.
     fn frames(&self, end: Time) -> Option<(u64, f64)>;
 
-    /// What the viewer of an adaptive stream saw until `end`.
+    /// Quality of an adaptive stream for its viewer until `end`.
     fn media(&self, _end: Time) -> Option<MediaOutcome> {
         None
     }
 
-    /// What the receiver's counts say of ECT(1) on the path, of an L4S scheme's end that asks for them.
+    /// Fate of ECT(1) on the path by the receiver's counts, for the ends of an L4S scheme that request them.
     fn ecn_validation(&self) -> Option<&'static str> {
         None
     }
 
-    /// What the scheme allows now.
+    /// The scheme's present limits.
     fn limits(&self) -> Limits;
 
-    /// How often the scheme has decided on its limits so far.
+    /// Number of the scheme's decisions on its limits so far.
     fn decisions(&self) -> u64;
 
-    /// What both ends of the scheme show of their inside.
+    /// Collects the values that both ends of the scheme report.
     fn observe(&self, observed: &mut Observed);
 
-    /// What the reader of the Record must know, besides the scheme's own notes.
+    /// Notes for the reader of the Record, besides the scheme's own.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! A flow of a run in virtual time: its two ends, its meter, and what waits for it.
+//! A flow of a run in virtual time: its two ends, its meter, and the events that wait for it.
 
 use super::Ends;
 use super::network::{FlowSide, InTransit, Network, Path};
@@ -23,7 +23,7 @@ pub(super) struct Flow<E: Ends> {
     pub(super) on_extra_path: VecDeque<(Time, E::Ack, Option<Advice>)>,
     pub(super) ends: E,
     pub(super) side: FlowSide,
-    /// The user's flows, as the receiving end last heard.
+    /// The user's number of flows that the receiving end was last told.
     pub(super) user_flows: u32,
 }
 
@@ -101,7 +101,7 @@ impl<E: Ends> Flow<E> {
         if let Some(advice) = advice {
             ends.on_advice(&mut network, advice);
         }
-        // What is still on its way when all is acknowledged has been sent in vain.
+        // Packets still on their way when all data are acknowledged were sent in vain.
         if let Some(completed_at) = self.ends.completed_at() {
             self.counts_until = self.counts_until.min(completed_at);
         }

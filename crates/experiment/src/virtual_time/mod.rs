@@ -10,8 +10,8 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | what a driver adds | [`Ends`], [`Transport`] |
-//! | what an end can do to the network | [`Network`] |
+//! | the part that a driver adds | [`Ends`], [`Transport`] |
+//! | the actions of an end on the network | [`Network`] |
 //! | the loop, to be stepped from outside | [`Run`] |
 //! | the loop as a [`Driver`](crate::Driver) | [`VirtualTime`] |
 

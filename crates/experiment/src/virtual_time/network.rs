@@ -1,4 +1,4 @@
-//! What an end of a flow can do to the network.
+//! The actions of a flow's ends on the network.
 
 use super::Ends;
 use crate::FlowMeter;
@@ -37,7 +37,7 @@ impl<P: Packet> Packet for InTransit<P> {
     }
 }
 
-/// What the loop keeps of a flow for its ends.
+/// State of a flow that the loop keeps for its ends.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct FlowSide {
@@ -91,7 +91,7 @@ impl<E: Ends> Network<'_, E> {
         &mut self.path.scratch
     }
 
-    /// What is measured of the flow: the sending end adds its RTT samples.
+    /// The flow's meter: the sending end adds its RTT samples.
     #[inline]
     pub fn meter(&mut self) -> &mut FlowMeter {
         &mut self.flow.meter

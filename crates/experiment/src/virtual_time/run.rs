@@ -44,7 +44,7 @@ impl<E: Ends> Run<E> {
     /// that its scheme asks for.
     ///
     /// # Errors
-    /// What the Scenario asks for and no link does; why a flow cannot begin.
+    /// A request of the Scenario that no link meets; a flow's reason not to begin.
     pub(super) fn new(
         scenario: &Scenario,
         driver: &'static str,
@@ -106,7 +106,7 @@ impl<E: Ends> Run<E> {
         self.path.forward.counters(self.now, user)
     }
 
-    /// What a user's link can carry, from the run's beginning on.
+    /// Capacity of a user's link, from the run's beginning on.
     ///
     /// # Panics
     /// Where the Scenario has no such user.
@@ -151,7 +151,7 @@ impl<E: Ends> Run<E> {
         Ok(true)
     }
 
-    /// Does what is due next, where that is not after `until`; otherwise it is `until` now.
+    /// Handles the next event, unless it is due after `until`; then the time becomes `until`.
     fn step(&mut self, until: Time) -> Result<bool, RunError> {
         let arrival = self.path.forward.next_wake();
         let acknowledgement = self.path.reverse.next_wake();
@@ -265,7 +265,7 @@ impl<E: Ends> Run<E> {
         Ok(())
     }
 
-    /// Makes the report that is due for a flow, and delivers what has arrived.
+    /// Makes the report that is due for a flow, and delivers one that has arrived.
     fn assist(&mut self, now: Time, index: usize) {
         let Some(reports) = &self.flows[index].reports else { return };
         let user = reports.is_due(now).then(|| self.user_state(now, self.flows[index].side.user));
@@ -318,7 +318,7 @@ impl<E: Ends> Run<E> {
         self.finish_watched(&())
     }
 
-    /// The same while `watch` looks on.
+    /// Finishes the run under a `watch`, which may end it.
     ///
     /// # Errors
     /// As [`finish`](Self::finish); and where `watch` ends it.
@@ -363,7 +363,7 @@ impl<E: Ends> Run<E> {
     /// Packets that left the link before the end count, although they arrive after it.
     fn count_departed(&mut self) {
         while self.path.forward.next_wake() < Time::NEVER {
-            // What is held back to be reordered left the link in time, too.
+            // Packets held back to be reordered also left the link in time.
             if let Poll::Ready(delivery) = self.path.forward.poll(Time::NEVER)
                 && delivery.departed_at <= self.end
             {
