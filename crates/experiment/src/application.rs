@@ -95,7 +95,7 @@ impl Application {
         }
     }
 
-    /// When the next segment is there to be sent: at or before `now` if it already is; never, after the last.
+    /// Time from which the next segment can be sent: at or before `now` if it already can; never, after the last.
     #[inline]
     pub fn ready_at(&self, now: Time) -> Time {
         let next = self.next_segment;
@@ -155,7 +155,7 @@ impl Application {
         }
     }
 
-    /// When a frame is created. Frames of 1/60 s do not last a whole number of nanoseconds: no error adds up.
+    /// Creation time of a frame. Frames of 1/60 s do not last a whole number of nanoseconds: no error adds up.
     pub fn frame_created_at(&self, frame: u64) -> Time {
         const NANOS_PER_SEC: u128 = 1_000_000_000;
         let nanos = u128::from(frame) * NANOS_PER_SEC / u128::from(Source::FRAMES_PER_SECOND);

@@ -17,7 +17,7 @@ pub struct Endpoint {
     pub ack_every: u32,
     /// The longest an acknowledgement waits for more packets, where `ack_every` is above one.
     pub max_ack_delay: Span,
-    /// When the receiver acknowledges; none: QUIC's way, with `ack_every` and `max_ack_delay`.
+    /// The receiver's acknowledgement policy; none: QUIC's way, with `ack_every` and `max_ack_delay`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acks: Option<AckPolicy>,
     /// The simulator's receivers: which packets arrive as one; none: each by itself.
@@ -26,7 +26,7 @@ pub struct Endpoint {
     /// The simulator's receivers also acknowledge packets that were lost.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conceals_loss: bool,
-    /// How the sender tells that a packet is lost.
+    /// The sender's loss detection.
     #[serde(skip_serializing_if = "LossDetection::is_default")]
     pub recovery: LossDetection,
     /// Width of the bins of time series.
@@ -37,7 +37,7 @@ pub struct Endpoint {
     pub receive_offload: bool,
 }
 
-/// How a sender tells that a packet is lost.
+/// Loss detection of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossDetection {
@@ -101,7 +101,7 @@ impl Endpoint {
         }
     }
 
-    /// When the receiver acknowledges.
+    /// The receiver's acknowledgement policy.
     pub fn ack_policy(&self) -> AckPolicy {
         self.acks.unwrap_or(AckPolicy::Quic(AckFrequency {
             threshold: self.ack_every.saturating_sub(1),

@@ -27,7 +27,7 @@ impl PathLinks {
     /// The path of a Scenario over links of these capacities.
     ///
     /// # Errors
-    /// Where the Scenario asks for something that no link can do.
+    /// A request of the Scenario that no link meets.
     pub fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
         if scenario.cell.is_some() && matches!(scenario.path.queue, Queue::Abc(_)) {
             return Err(ResolveError(

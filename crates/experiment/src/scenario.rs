@@ -28,10 +28,10 @@ pub struct Scenario {
     /// `random` if the seed also draws where in the trace the run begins, and when its flows start.
     #[serde(default, skip_serializing_if = "Offset::is_fixed")]
     pub offset: Offset,
-    /// Where in the trace the run begins, filled in by the driver; zero before.
+    /// Start of the run within the trace, filled in by the driver; zero before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub trace_offset: Span,
-    /// How long the run lasts.
+    /// Duration of the run.
     pub duration: Span,
     /// The part at the beginning that is left out of every metric; time series have it.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -96,7 +96,7 @@ pub struct Path {
     /// Access delay of an upload: the wait of data that find the phone silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// How blocks of the radio fail on the way of the data, and are sent again.
+    /// Failures of radio blocks on the way of the data, and their repetitions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harq: Option<Harq>,
     /// The reverse path, of the acknowledgements.
@@ -120,7 +120,7 @@ pub struct Reverse {
     /// Access delay of a download: the wait of acknowledgements that find the phone silent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
-    /// How blocks of the radio fail on their way, and are sent again.
+    /// Failures of radio blocks on their way, and their repetitions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harq: Option<Harq>,
 }
@@ -141,10 +141,10 @@ pub struct CellSetup {
 pub struct FlowSetup {
     /// The congestion control: `name` or `name(key=value, ...)`.
     pub scheme: String,
-    /// When it starts.
+    /// Its start.
     #[serde(default)]
     pub start: Time,
-    /// When it stops sending; none: with the run.
+    /// Time at which it stops sending; none: with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Time>,
     /// The data that it has to send.

@@ -17,9 +17,9 @@ pub enum Source {
     Sized(Bytes),
     /// Bulk for a while, silent for a while, and again: `on-off(2s,3s)`.
     OnOff {
-        /// How long it sends.
+        /// Time for which it sends.
         on: Span,
-        /// How long it is silent.
+        /// Time for which it is silent.
         off: Span,
     },
     /// A constant stream of full packets: `rate(5Mbit/s)`.

@@ -3,7 +3,7 @@
 use crate::{AckPolicy, DEFAULT_DRIVER, LossDetection, ResolveError, Scenario, Source};
 use cellcc_link::{DropTail, Queue};
 
-/// How the names of noq's own congestion controllers begin: `noq:cubic`.
+/// Prefix of the names of noq's own congestion controllers: `noq:cubic`.
 pub const NOQ: &str = "noq:";
 
 /// Features that a driver supports; every driver supports those that are not named here.

@@ -44,7 +44,7 @@ pub struct TcpRun<'a> {
     pub queues: &'a Arc<dyn UserQueues>,
     /// [`Time::ZERO`].
     pub epoch: Instant,
-    /// When to return: the Scenario's end.
+    /// Time to return: the Scenario's end.
     pub until: Time,
 }
 

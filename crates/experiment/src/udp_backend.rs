@@ -32,7 +32,7 @@ pub struct UdpRun<'a> {
     pub queues: Arc<dyn UserQueues>,
     /// [`Time::ZERO`].
     pub epoch: Instant,
-    /// When to return: some time after the Scenario's end, so that packets in flight have arrived.
+    /// Time to return: some time after the Scenario's end, so that packets in flight have arrived.
     pub until: Time,
 }
 
@@ -59,7 +59,7 @@ pub struct UdpOutcome {
 pub struct FlowOutcome {
     /// Round-trip times, retransmissions, and values recorded at the ends of bins.
     pub meter: FlowMeter,
-    /// When the last byte of a sized source was acknowledged.
+    /// Time at which the last byte of a sized source was acknowledged.
     pub completed_at: Option<Time>,
     /// Number of frames, and the share that missed its deadline.
     pub frames: Option<(u64, f64)>,

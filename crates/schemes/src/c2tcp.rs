@@ -26,7 +26,7 @@ const MIN_ALPHA: f64 = 1.0;
 /// c2tcp `server-standalone.cc`, `TARGET_RATIO_MAX`.
 const MAX_ALPHA: f64 = 10.0;
 
-/// Which version.
+/// The version.
 const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
     kind::Choice(&[("v2", Profile::V2), ("v1", Profile::V1)]),

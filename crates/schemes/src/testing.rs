@@ -52,7 +52,7 @@ pub(crate) struct Path {
 struct OnPath {
     packet: Packet,
     signal: Option<Signal>,
-    /// When the ACK is back.
+    /// Time at which the ACK is back.
     back_at: Time,
 }
 

@@ -37,7 +37,7 @@ use std::sync::Arc;
 /// RFC 9002, section 7.2: the window after persistent congestion, in packets.
 const MIN_WINDOW_PACKETS: u64 = 2;
 
-/// When the estimate sets the window.
+/// Event at which the estimate sets the window.
 const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
     kind::Choice(&[("paper", Profile::Paper), ("linux", Profile::Linux)]),

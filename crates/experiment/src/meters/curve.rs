@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// A curve at one moment of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curve {
-    /// When it was recorded.
+    /// Time of the record, in seconds.
     pub time_s: f64,
     /// The number of its flow within the run.
     pub flow: usize,

@@ -1,4 +1,4 @@
-//! How flows share a link: in each whole second in which at least two of them are active throughout.
+//! Fairness of flows on a link: in each whole second in which at least two of them are active throughout.
 
 use cellcc_units::{Span, Time};
 

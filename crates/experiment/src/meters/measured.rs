@@ -16,7 +16,7 @@ pub struct MeasuredFlow<'a> {
     pub active: (Time, Time),
     /// The measurements.
     pub meter: FlowMeter,
-    /// When the last byte of a sized source was acknowledged.
+    /// Time at which the last byte of a sized source was acknowledged.
     pub completed_at: Option<Time>,
     /// Number of frames, and the share of them that missed their deadline.
     pub frames: Option<(u64, f64)>,
@@ -161,7 +161,7 @@ impl Record {
 }
 
 impl MeasuredFlow<'_> {
-    /// When it was active and measured: after the warm-up.
+    /// Times between which it was active and measured: after the warm-up.
     fn measured(&self, scenario: &Scenario) -> (Time, Time) {
         let (start, stop) = self.active;
         (start.max(scenario.measured_from()).min(stop), stop)

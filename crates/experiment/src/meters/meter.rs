@@ -1,5 +1,5 @@
-//! How every driver measures a flow: exact sums, histograms, and bins of time, in memory that does not grow with the
-//! number of packets.
+//! The measurement of a flow, the same for every driver: exact sums, histograms, and bins of time, in memory that does
+//! not grow with the number of packets.
 
 use super::bins::{Bin, Bins};
 use crate::{Column, Curve, Distribution, FlowRecord, Metrics, Record};
@@ -12,13 +12,13 @@ use cellcc_units::{Bytes, Span, Time};
 pub struct Delivery {
     /// Its size on the link.
     pub bytes: Bytes,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent_at: Time,
-    /// When it came to the link's queue.
+    /// Time at which it came to the link's queue.
     pub queued_at: Time,
-    /// When its last bit left the link.
+    /// Time at which its last bit left the link.
     pub departed_at: Time,
-    /// When it arrived at the receiver.
+    /// Time at which it arrived at the receiver.
     pub arrived_at: Time,
 }
 

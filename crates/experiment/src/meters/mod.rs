@@ -1,4 +1,4 @@
-//! Meters, which make a Record's numbers of packets and samples.
+//! Meters, which turn packets and samples into a Record's numbers.
 
 mod bins;
 pub(crate) mod curve;

@@ -80,7 +80,7 @@ pub enum Value {
     Number(f64),
 }
 
-/// Where a metric's value stands.
+/// Place of a metric's value.
 #[derive(Debug, Clone, Copy)]
 enum Of {
     /// Among the [`Metrics`] of a run and of each flow.

@@ -3,7 +3,7 @@
 use crate::Mix;
 use cellcc_units::Span;
 
-/// How much earlier the first of two flows starts.
+/// Head start of the first of two flows.
 pub const HEAD_START: Span = Span::from_secs(5);
 
 /// Two schemes on one link; the second starts [`HEAD_START`] later.

@@ -31,7 +31,7 @@ pub struct PlanFile {
     /// The scheme to which the harm of the others is measured; empty: none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub harm: String,
-    /// How long each run lasts.
+    /// Duration of each run.
     pub duration: Span,
     /// The part at its beginning that is left out of every metric.
     #[serde(skip_serializing_if = "is_zero")]

@@ -8,25 +8,25 @@ use std::str::FromStr;
 /// Something that is random in a run, independently of everything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Randomness {
-    /// Which data packets are lost.
+    /// Losses of data packets.
     ForwardLoss,
-    /// Which acknowledgements are lost.
+    /// Losses of acknowledgements.
     ReverseLoss,
-    /// Which data packets are overtaken.
+    /// Reordering of data packets.
     Reordering,
     /// The scheme of the flow with this index.
     Flow(usize),
     /// The sizes of this flow's frames.
     Frames(usize),
-    /// Which reports of this flow's network assistance are lost.
+    /// Losses of this flow's reports of network assistance.
     Assistance(usize),
-    /// Which of them arrive twice.
+    /// Duplicates among them.
     AssistanceDuplication(usize),
-    /// Which of them are overtaken.
+    /// Reordering among them.
     AssistanceReordering(usize),
-    /// Where in the trace the run begins.
+    /// Start of the run within the trace.
     TraceOffset,
-    /// When within a round-trip time the flow with this index starts.
+    /// Start of the flow with this index within a round-trip time.
     FlowStart(usize),
 }
 
@@ -55,7 +55,7 @@ impl Scenario {
         Span::from_nanos(nanos as u64)
     }
 
-    /// Where the run begins in a trace of this period: at a whole millisecond, as delivery opportunities are.
+    /// Start of the run within a trace of this period: a whole millisecond, as delivery opportunities are.
     pub(crate) fn drawn_offset(&self, period: Option<Span>) -> Span {
         let Some(period) = period.filter(|_| self.offset == Offset::Random) else { return Span::ZERO };
         let nanos = self.drawn_below(period, Randomness::TraceOffset).as_nanos();
@@ -84,7 +84,7 @@ pub enum Offset {
     /// Nothing more: every run begins where its trace does, and flows start when they are said to.
     #[default]
     Fixed,
-    /// Where in the trace the run begins, and how much later within a round-trip time each flow starts.
+    /// The start of the run within the trace, and each flow's delay of its start, within a round-trip time.
     Random,
 }
 

@@ -1,4 +1,4 @@
-//! The part of a driver in virtual time that the loop lacks.
+//! The two ends of a flow, which a driver in virtual time adds to the loop.
 
 use super::Network;
 use crate::{Application, MediaOutcome, RunError};
@@ -37,8 +37,8 @@ pub trait Ends: Sized {
     /// Why the flow cannot go on.
     fn on_wake(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError>;
 
-    /// When [`on_wake`](Self::on_wake) has something to do, after all was done that was due by `now`; asked again after
-    /// every call.
+    /// Time of the next work of [`on_wake`](Self::on_wake), once all work due by `now` is done; read again after every
+    /// call.
     fn next_wake(&self, now: Time) -> Time;
 
     /// True if the receiving end runs a component of the scheme, which is told of the user's flows and arrivals.
@@ -53,7 +53,7 @@ pub trait Ends: Sized {
     /// The data that the flow has to send.
     fn application(&self) -> &Application;
 
-    /// When the last byte of a sized source was acknowledged.
+    /// Time at which the last byte of a sized source was acknowledged.
     fn completed_at(&self) -> Option<Time>;
 
     /// Number of frames until `end`, and the share of them that missed its deadline.

@@ -123,7 +123,7 @@ impl<E: Ends> Flow<E> {
         if is_plain { ends } else { ends.min(self.next_arrival_apart()) }
     }
 
-    /// When something arrives at the sending end that does not come over the path.
+    /// Time of the next arrival at the sending end that does not come over the path.
     #[inline(never)]
     fn next_arrival_apart(&self) -> Time {
         let extra = self.on_extra_path.front().map_or(Time::NEVER, |(due, ..)| *due);

@@ -10,7 +10,7 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | the part that a driver adds | [`Ends`], [`Transport`] |
+//! | the ends that a driver adds | [`Ends`], [`Transport`] |
 //! | the actions of an end on the network | [`Network`] |
 //! | the loop, to be stepped from outside | [`Run`] |
 //! | the loop as a [`Driver`](crate::Driver) | [`VirtualTime`] |

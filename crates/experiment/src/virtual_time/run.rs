@@ -31,7 +31,7 @@ pub struct Run<E: Ends> {
     end: Time,
     /// The own counters of each user's queue at the end of the warm-up.
     counted_before: Vec<OwnCounters>,
-    /// When the warm-up ends; never, once it has.
+    /// End of the warm-up; never, once it is over.
     warm_up_ends_at: Time,
     bins: usize,
     bin_ends_at: Time,

@@ -6,7 +6,7 @@ use cellcc_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// When flows want to be woken: at times and by numbers of flows.
+/// Wake-up times of flows: by time and number of the flow.
 pub(super) struct Wakes {
     queue: BinaryHeap<Reverse<(Time, u32)>>,
     next: Time,
@@ -17,7 +17,7 @@ impl Wakes {
         Self { queue: BinaryHeap::new(), next: Time::NEVER }
     }
 
-    /// When the first is due; [`Time::NEVER`] where there is none.
+    /// Time of the first; [`Time::NEVER`] where there is none.
     #[inline]
     pub(super) fn next(&self) -> Time {
         self.next

@@ -158,7 +158,7 @@ pub(super) struct Timeout {
     config: Config,
     probe_timeout: Span,
     freshness: Freshness,
-    /// When the period of the newest advice ended.
+    /// End of the period of the newest advice.
     newest: Option<Time>,
 }
 
@@ -199,7 +199,7 @@ impl Timeout {
         self.probe_timeout = rtt.smoothed() + rtt.variation() * DEVIATIONS;
     }
 
-    /// When the advice in hand will be too old.
+    /// Time at which the advice in hand will be too old.
     pub(super) fn next_timer(&self) -> Option<Time> {
         self.freshness.expires_at().map(time)
     }

@@ -138,7 +138,7 @@ struct AckRegulator {
     rates: WindowedMax<Rate>,
     taken_count: u64,
     share: Option<Rate>,
-    /// When the next ACK may leave, and the last one left.
+    /// Times at which the next ACK may leave and the last one left.
     next_at: Time,
     released_at: Time,
 }

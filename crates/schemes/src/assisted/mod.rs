@@ -170,7 +170,7 @@ enum Mode {
     Cap,
 }
 
-/// Which RTT the window is made of.
+/// Source of the window's RTT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Delay {
     Advised,

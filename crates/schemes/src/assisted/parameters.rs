@@ -31,7 +31,7 @@ const PACING_GAIN: Parameter<kind::Number> = Parameter::new(
     "paper, section 2.2.2; below 1: prototypes measured less delay at 0.95",
 );
 
-/// Which bandwidth a flow is paced at.
+/// The bandwidth at which a flow is paced.
 const PACE: Parameter<kind::Choice<Pace>> = Parameter::new(
     "pace",
     kind::Choice(&[("bandwidth", Pace::Bandwidth), ("share", Pace::Share)]),

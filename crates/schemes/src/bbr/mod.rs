@@ -137,7 +137,7 @@ pub struct Config {
     pub cwnd_gain: f64,
 }
 
-/// Where a flow is in BBR's state diagram.
+/// State of a flow in BBR's diagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// The rate doubles per round.
@@ -174,7 +174,7 @@ impl<S: BandwidthSource> Bbr<S> {
         }
     }
 
-    /// Where the flow is in the state diagram.
+    /// The flow's state in the diagram.
     pub fn phase(&self) -> Phase {
         match self.common.state {
             State::Startup => Phase::Startup,

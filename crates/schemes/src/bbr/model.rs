@@ -56,9 +56,9 @@ impl BandwidthSource for MaxFilter {
 
 // The minimum RTT of the last ten seconds, and the time at a minimal window (ProbeRTT) that measures it again.
 
-/// How long a minimum is believed (draft section 4.1.2.1, `RTpropFilterLen`).
+/// Lifetime of a minimum (draft section 4.1.2.1, `RTpropFilterLen`).
 const FILTER: Span = Span::from_secs(10);
-/// How long the window stays minimal: it costs 2 % of the time between two measurements (draft section 4.3.5).
+/// Time at the minimal window: it costs 2 % of the time between two measurements (draft section 4.3.5).
 const PROBE_DURATION: Span = Span::from_millis(200);
 
 #[derive(Debug, Clone, Default)]

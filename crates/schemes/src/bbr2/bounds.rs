@@ -57,7 +57,7 @@ impl Bounds {
         }
     }
 
-    /// Where a round has ended, lowers the short-term bounds for its losses (draft section 4.5.6.3).
+    /// Lowers the short-term bounds for the losses of a round that has ended (draft section 4.5.6.3).
     pub(crate) fn end_round(&mut self, probing: bool, max_bw: Rate, window: Bytes) {
         if !self.round_ended {
             return;

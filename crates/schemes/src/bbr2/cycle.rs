@@ -22,7 +22,7 @@ pub(crate) enum Phase {
     Up,
 }
 
-/// Which part of a probe the acknowledgements tell of.
+/// The part of a probe to which the acknowledgements belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Feedback {
     /// None.

@@ -248,12 +248,12 @@ impl Controller for Copa {
     }
 }
 
-// How fast the window moves: faster the longer it has moved one way.
+// The velocity of the window: it rises the longer the window moves one way.
 
 /// Keeps the numbers finite; a window that grows by a million packets a round is on no path.
 const MAX_VELOCITY: f64 = (1_u64 << 20) as f64;
 
-/// Which way the window moves.
+/// Direction in which the window moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Up,
@@ -283,7 +283,7 @@ impl Velocity {
         self.velocity
     }
 
-    /// When the round began that is not over yet.
+    /// Beginning of the current round.
     fn compared_at(&self) -> Option<Time> {
         self.compared.map(|(at, _)| at)
     }

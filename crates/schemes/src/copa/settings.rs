@@ -66,7 +66,7 @@ pub(super) fn presets() -> Vec<Preset> {
     ]
 }
 
-/// When a flow competes.
+/// Condition for a flow to compete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Where the queue is never nearly empty, as far as the flow's own packets can tell.

@@ -195,7 +195,7 @@ impl Aimd {
     }
 }
 
-/// By how many bit/s the rate grows in a second near the capacity: half a packet per response time, which is an RTT and 100 ms for
+/// Growth of the rate per second near the capacity, in bit/s: half a packet per response time, which is an RTT and 100 ms for
 /// the detector. A packet is a part of a frame at 30 frames/s, cut into 1200 bytes.
 fn addition(rate: f64, rtt: Span) -> f64 {
     let frame = rate / 30.0;

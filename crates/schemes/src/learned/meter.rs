@@ -6,7 +6,7 @@ use cellcc_units::{Bytes, Span, Time};
 /// The results of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Interval {
-    /// How long it was.
+    /// Its length.
     pub length_s: f64,
     /// Bytes that left.
     pub sent_bytes: u64,
@@ -55,7 +55,7 @@ impl Interval {
     }
 }
 
-/// A sum of samples, and how many.
+/// A sum of samples, and their number.
 #[derive(Debug, Clone, Copy, Default)]
 struct Samples {
     sum: f64,

@@ -162,7 +162,7 @@ struct Learned {
     meter: Meter,
     sender: Sender,
     sent: Bytes,
-    /// When the interval is over; none before the first acknowledgement, and in slow start.
+    /// End of the interval; none before the first acknowledgement, and in slow start.
     due: Option<Time>,
     action: f64,
     decisions: u64,

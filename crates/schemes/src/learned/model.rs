@@ -166,7 +166,7 @@ impl ValueKind for ModelFile {
     }
 }
 
-/// How long an interval between two decisions is.
+/// Length of the interval between two decisions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Decides {
     /// So long.

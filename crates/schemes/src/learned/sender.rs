@@ -12,7 +12,7 @@ use cellcc_control::{
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
-/// How an agent steers the sender.
+/// An agent's means to steer the sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steering {
     /// The agent's window, in bytes.
@@ -25,7 +25,7 @@ pub enum Steering {
 
 /// The factor of Orca's slow start on the window (`orca-server-mahimahi.cc`).
 const SLOW_START_FACTOR: f64 = 1.1;
-/// How often new samples are looked for, in slow start and where an interval had none: a tenth of the interval
+/// Time between checks for new samples, in slow start and where an interval had none: a tenth of the interval
 /// (`usleep(report_period*100)`).
 pub(super) const POLL: Span = Span::from_millis(2);
 /// The packets that Linux's receiver allows at first (tcp_output.c, `tcp_default_init_rwnd`).
@@ -56,7 +56,7 @@ struct OrcaSender {
     /// The arrivals when the round began.
     round_began_at: Bytes,
     receive_window: Bytes,
-    /// When slow start looks for samples again; none once it is over.
+    /// Time of slow start's next check for samples; none once it is over.
     poll: Option<Time>,
     has_samples: bool,
 }
@@ -107,7 +107,7 @@ impl Sender {
         self.under_agent.as_ref().is_some_and(|orca| orca.poll.is_some())
     }
 
-    /// When [`on_timer`](Self::on_timer) wants to be called.
+    /// Time of the next call of [`on_timer`](Self::on_timer).
     pub fn next_timer(&self) -> Option<Time> {
         self.under_agent.as_ref().filter(|orca| orca.has_samples)?.poll
     }

@@ -170,7 +170,7 @@ pub(super) struct ReceiverSettings {
     pub(super) measures_bursts: bool,
 }
 
-/// When feedback leaves.
+/// Schedule of feedback.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FeedbackWhen {
     /// With every n-th ACK.

@@ -10,7 +10,7 @@ const FULL_VARIATION: f64 = 0.01;
 /// By how much the extremes decay in a step, and the longest step.
 const DECAY: f64 = 1.0 / 16.0;
 const LONGEST_STEP: Span = Span::from_millis(30);
-/// How fast the average rises; it falls at once.
+/// Gain of the average when it rises; it falls at once.
 const RISE: f64 = 0.25;
 
 /// The smallest one-way delay of the last periods.

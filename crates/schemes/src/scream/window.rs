@@ -124,7 +124,7 @@ impl Window {
         }
     }
 
-    /// How near to its full the growth in proportion to the window is.
+    /// Share of the full growth in proportion to the window, 0 to 1.
     fn calm(&self, round: &Round) -> f64 {
         let long = round.srtt.max(VIRTUAL_RTT).as_secs_f64() * self.constants.cautious_rounds;
         self.reacted_at.map_or(1.0, |reacted| (round.now.since(reacted).as_secs_f64() / long).min(1.0))

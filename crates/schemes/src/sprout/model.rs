@@ -7,7 +7,7 @@ use cellcc_control::{Feedback, SchemeMessage, Signal};
 use cellcc_units::{Bytes, Span};
 use std::sync::OnceLock;
 
-/// How often the model is brought up to date, in seconds (paper, section 3.2; `TICK_LENGTH`).
+/// Time between updates of the model, in seconds (paper, section 3.2; `TICK_LENGTH`).
 pub(super) const TICK_S: f64 = 0.02;
 /// Number of ticks in a forecast (section 3.3; `NUM_TICKS`).
 pub(super) const TICKS: usize = 8;
@@ -16,9 +16,9 @@ pub(super) const MAX_RATE: f64 = 1000.0;
 /// 256 bins (section 3.1; `NUM_BINS`), and one for the rates above. The first is the outage.
 const BINS: usize = 257;
 const BIN_WIDTH: f64 = MAX_RATE / 256.0;
-/// How far a rate wanders in a second, in units per second (section 3.1; `BROWNIAN_MOTION_RATE`).
+/// Standard deviation of a rate's change in a second, in units per second (section 3.1; `BROWNIAN_MOTION_RATE`).
 const SIGMA: f64 = 200.0;
-/// How often an outage ends, per second (section 3.1; `OUTAGE_ESCAPE_RATE`).
+/// Rate at which outages end, per second (section 3.1; `OUTAGE_ESCAPE_RATE`).
 const ESCAPE_RATE: f64 = 1.0;
 /// A rate wanders no farther than so many standard deviations (`Process::evolve`).
 const REACH: f64 = 5.0;
@@ -27,7 +27,7 @@ const COUNTS: usize = 30;
 /// The forecast is met with 95 % certainty (section 3.3).
 const QUANTILE: f64 = 0.05;
 
-/// How likely each rate is.
+/// Probability of each rate.
 #[derive(Debug, Clone)]
 pub(super) struct Model(Vec<f64>);
 
@@ -90,7 +90,7 @@ fn log_poisson(mean: f64, count: u32) -> f64 {
     f64::from(count) * libm::log(mean) - mean - libm::lgamma(f64::from(count) + 1.0)
 }
 
-/// How likely a rate changes by each number of bins within a tick.
+/// Probability of a rate's change within a tick, by bins.
 struct Wandering {
     /// By 0, 1, 2, ... bins to one side.
     by: Vec<f64>,
@@ -172,7 +172,7 @@ fn mixed(rates: &[f64], in_a_tick: &[Vec<f64>]) -> Vec<f64> {
     mixed
 }
 
-/// How likely each sum of two numbers is.
+/// Distribution of the sum of two numbers.
 fn convolved(first: &[f64], second: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; first.len() + second.len() - 1];
     for (offset, probability) in first.iter().enumerate() {

@@ -6,12 +6,12 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// The length of a tick (paper, section 3.2).
 pub(super) const TICK: Span = Span::from_millis(20);
-/// How much a tick counts in the moving average of Sprout-EWMA.
+/// Weight of a tick in the moving average of Sprout-EWMA.
 const EWMA_GAIN: f64 = 0.125;
 /// After so many ticks of silence nothing more is learnt from it: ten seconds, ten times the mean of an outage.
 const MOST_TICKS_AT_ONCE: u64 = 500;
 
-/// How the receiver forecasts.
+/// The receiver's method of forecasting.
 #[derive(Debug, Clone)]
 pub(super) enum Forecaster {
     /// By the model of the link: arrivals with 95 % certainty.
@@ -24,11 +24,11 @@ pub(super) struct SproutReceiver {
     forecaster: Forecaster,
     /// Bytes of the model's unit.
     unit: f64,
-    /// When the present tick began; none before the first packet.
+    /// Beginning of the present tick; none before the first packet.
     tick_began: Option<Time>,
     /// Until then the sender is silent because it has nothing to send.
     silent_until: Time,
-    /// How long the sender is silent after the packet that arrives now.
+    /// Time for which the sender is silent after the packet that arrives now.
     announced: Span,
     arrived_at: Time,
     in_this_tick: Bytes,

@@ -70,7 +70,7 @@ impl Tide {
         }
     }
 
-    /// How much leaves at once: a millisecond's worth, so that a slow link gets single packets.
+    /// Data that leave at once: a millisecond's worth, so that a slow link gets single packets.
     fn send_quantum(&self, pacing_rate: Rate) -> Bytes {
         let packet = self.packet_size;
         pacing_rate.bytes_in(QUANTUM).max(packet).min(packet * MAX_QUANTUM_PACKETS)

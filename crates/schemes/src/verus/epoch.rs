@@ -135,7 +135,7 @@ pub(super) fn epoch_share(window: f64, inflight: u64, epochs: u64, ignores_infli
 
 // The loss handler (paper, section 4, "Loss Handler"; equation 6): the response to losses and time-outs, and recovery.
 
-/// How long a loss is remembered where `bounded`: long against RTTs, short against the life of a point (our choice).
+/// Time for which a loss is remembered where `bounded`: long against RTTs, short against the life of a point (our choice).
 const CAREFUL_AFTER_LOSS: Span = Span::from_secs(3);
 /// The program keeps points of smaller windows than this, whatever was lost in slow start.
 const KEPT_AFTER_SLOW_START: u64 = 100;

@@ -22,7 +22,7 @@ pub(super) enum Rules {
     Authors,
 }
 
-/// How the curve is drawn.
+/// Method of drawing the curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     Penalised,

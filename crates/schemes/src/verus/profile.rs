@@ -11,7 +11,7 @@ use cellcc_units::{Span, Time};
 /// The program wants five knots at least and puts them closer together where the windows are few.
 const MIN_KNOTS: u64 = 5;
 
-/// How the profile is kept.
+/// Rules for the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProfileRules {
     pub(super) fit: Fit,

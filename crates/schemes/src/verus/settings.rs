@@ -39,7 +39,7 @@ pub(super) struct Settings {
     pub(super) short_rtt_ignores_inflight: bool,
 }
 
-/// How the delay to aim for moves.
+/// Rules for the target delay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TargetRules {
     /// The largest ratio of delay to minimum delay.

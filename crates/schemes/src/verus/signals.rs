@@ -125,7 +125,7 @@ impl DelayEstimator {
 
 /// Packets in flight while the minimum delay is measured (BBR: `BBRMinPipeCwnd`).
 pub(super) const PROBE_WINDOW: u64 = 4;
-/// For how long at least once no more than these are in flight (BBR: `ProbeRTTDuration`); a round trip, if that is longer.
+/// Least time with no more than these in flight (BBR: `ProbeRTTDuration`); a round trip, if that is longer.
 const PROBE_LENGTH: Span = Span::from_millis(200);
 /// A delay within this factor of the minimum confirms it: traces have a granularity of 1 ms.
 const CONFIRMS: f64 = 1.05;
@@ -203,7 +203,7 @@ impl MinDelayProbe {
 /// A packet that the driver has declared lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PendingLoss {
-    /// When it counts as lost.
+    /// Time at which it counts as lost.
     pub(super) expires_at: Time,
     /// The sending window on it, in packets.
     pub(super) window: u64,
@@ -243,7 +243,7 @@ impl PendingLosses {
 pub(super) struct LossShare(f64);
 
 impl LossShare {
-    /// Weight of one packet: of so many packets, three losses in a row stand out from a loss rate of 1 %.
+    /// Weight of one packet: over 128 packets, three losses in a row stand out from a loss rate of 1 %.
     const GAIN: f64 = 1.0 / 128.0;
 
     /// One more packet, arrived or lost.

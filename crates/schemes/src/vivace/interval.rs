@@ -116,7 +116,7 @@ impl Trial {
 #[derive(Debug)]
 struct Interval {
     rate: f64,
-    /// When its first packet left; none before.
+    /// Departure of its first packet; none before.
     began: Option<Time>,
     packets: u32,
     /// Packets with an unknown fate.

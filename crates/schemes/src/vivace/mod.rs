@@ -102,7 +102,7 @@ struct Vivace {
     forgiven: u32,
 }
 
-/// Where a flow is in the state diagram.
+/// State of a flow in the diagram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Phase {
     SlowStart {

@@ -46,7 +46,7 @@ pub(super) enum Utility {
     Loss,
 }
 
-/// Which version of the algorithm.
+/// Version of the algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Profile {
     Paper,
