@@ -75,7 +75,7 @@ impl Needs {
 }
 
 impl SchemeInfo {
-    /// The preset of a bare name: the one that a user should run.
+    /// The preset of a bare name, which users should run.
     pub fn default_preset(&self) -> Option<&Preset> {
         let is_default = |preset: &&Preset| {
             let chooser = self.parameters.iter().find(|known| known.name == preset.parameter);

@@ -187,7 +187,7 @@ fn closest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<
     // One letter in three is another, or two stand in each other's place: then words look alike to a reader.
     const LETTERS_AN_ERROR: usize = 3;
     let errors = |name: &str| strsim::osa_distance(given, name);
-    // Of two equally close words, the one with the text's length: `bbr3` is rather `bbr2` than `bbr`.
+    // Among equally close words, the one with the text's length wins: `bbr3` is rather `bbr2` than `bbr`.
     let closest = known
         .into_iter()
         .min_by_key(|name| (errors(name), name.chars().count().abs_diff(given.chars().count())));

@@ -1,4 +1,4 @@
-//! `cellcc slurm`: a plan becomes the script of an array job, each task of which runs a shard of it.
+//! `cellcc slurm`: a plan becomes the script of an array job; every task runs one shard of the plan.
 
 use crate::compare;
 use crate::conditions;

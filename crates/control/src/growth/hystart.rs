@@ -224,8 +224,8 @@ mod tests {
     const MS: Span = Span::from_millis(1);
     const PACKET: Bytes = Bytes::new(1500);
 
-    /// CUBIC with ACKs at this interval, each of a packet, in rounds of 100; the window of each round's end, until slow start
-    /// is over.
+    /// The window at the end of each round until slow start is over, for CUBIC with one ACK per packet at this interval and
+    /// rounds of 100 packets.
     fn windows(gap: Span, rtt_of_round: impl Fn(u64) -> Span) -> Vec<f64> {
         let context = Context { packet: PACKET, initial_window: PACKET * 20, seed: 1 };
         let mut cubic = Cubic::new(&context, HystartMode::Linux);

@@ -2,8 +2,8 @@
 //!
 //! Packets with ECT(1) or CE wait in the queue L, all others in C. A PI controller follows the delay of both. Its output squared is
 //! the probability p_C of a drop, or of a mark, in C; the same output times `k` marks in L, so that flows of both kinds get about
-//! the same rate. L also marks packets by itself that waited longer than a millisecond. While both wait, C gets a tenth of the
-//! link.
+//! the same rate. L also marks packets by itself that waited longer than a millisecond. While both wait, `weight` is C's share of
+//! the link: 10 % by default.
 //!
 //! The order of steps is that of Linux's `sch_dualpi2.c`, which decides when a service begins. Its rates of the controller are
 //! those of the default; `rfc` has the RFC's. Otherwise than there, a limit in time counts both queues together, and so does a

@@ -44,7 +44,7 @@ pub(crate) fn cumulative(
 }
 
 /// The delays of all packets of these runs, which are on one trace: packets of several traces are never pooled, as a fast link
-/// has more of them than a slow one.
+/// would count for more than a slow one.
 fn pooled(runs: &[&Record], delay: fn(&FlowRecord) -> &Distribution) -> Distribution {
     let mut all = Distribution::default();
     runs.iter().flat_map(|run| &run.flows).for_each(|flow| all.merge(delay(flow)));
