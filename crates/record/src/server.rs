@@ -37,7 +37,7 @@ pub enum ServerEvent {
     Refused(SocketAddr),
     /// It stopped listening. Datagrams that belonged to no recording were ignored.
     Closed {
-        /// How many.
+        /// The number of these datagrams.
         ignored: u64,
     },
 }

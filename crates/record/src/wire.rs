@@ -59,7 +59,7 @@ impl Directions {
 /// The near end's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Which directions.
+    /// The directions to record.
     pub directions: Directions,
     /// Size of a packet, IP header included.
     pub packet: Bytes,

@@ -93,9 +93,9 @@ pub enum TransferError {
     File {
         /// `read`, `write`.
         act: &'static str,
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         cause: io::Error,
     },
     /// The user interrupted it before there was anything to report.

@@ -62,7 +62,7 @@ pub struct Decision {
 /// One event of a log.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Entry<'a> {
-    /// When.
+    /// The time of the event, on the driver's clock.
     pub now: Time,
     /// The input of the controller.
     pub call: Call<'a>,

@@ -129,7 +129,7 @@ pub struct Replay {
 /// The first event with a different decision.
 #[derive(Debug, Clone)]
 pub struct Difference {
-    /// When.
+    /// The time of the event, on the driver's clock.
     pub now: Time,
     /// The kind of the event: `ack`, `timer`.
     pub kind: &'static str,

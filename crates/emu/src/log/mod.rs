@@ -65,7 +65,7 @@ pub enum LogEvent {
     },
     /// A packet was dropped, by the queue or at random.
     Dropped {
-        /// When.
+        /// The time of the drop.
         at: Time,
         /// Its size.
         bytes: Bytes,

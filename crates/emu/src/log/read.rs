@@ -11,21 +11,21 @@ use std::path::Path;
 pub enum Entry {
     /// The link could carry this much.
     Opportunity {
-        /// When.
+        /// Its time.
         at_ms: u64,
-        /// How much.
+        /// The capacity of the opportunity, used or not.
         bytes: u64,
     },
     /// A packet came to the queue.
     Arrival {
-        /// When.
+        /// The time of its arrival at the queue.
         at_ms: u64,
         /// Its size.
         bytes: u64,
     },
     /// A packet left the link.
     Departure {
-        /// When.
+        /// The time at which the link had sent it.
         at_ms: u64,
         /// Its size.
         bytes: u64,
@@ -34,9 +34,9 @@ pub enum Entry {
     },
     /// Packets were dropped.
     Drop {
-        /// When.
+        /// The time of the drop.
         at_ms: u64,
-        /// How many.
+        /// The number of dropped packets.
         packets: u64,
         /// Their size together.
         bytes: u64,

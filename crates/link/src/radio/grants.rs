@@ -11,7 +11,7 @@ use crate::capacity::stats::{percentile, sorted};
 /// the missed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Grants {
-    /// How many grants.
+    /// The number of grants.
     pub grants: usize,
     /// From the first to the last one, summed over logs.
     pub seconds: f64,
@@ -19,7 +19,7 @@ pub struct Grants {
     pub users: usize,
     /// Length of a slot.
     pub slot_ms: f64,
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: usize,
     /// Share of them that was sent again.
     pub again_share: f64,

@@ -35,7 +35,7 @@ pub enum BindError {
     /// The system refuses.
     #[error("cannot take advice at {address}: {cause}")]
     Io {
-        /// Where.
+        /// The address that cannot be bound.
         address: SocketAddr,
         /// The system's error.
         cause: io::Error,

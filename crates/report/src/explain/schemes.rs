@@ -27,7 +27,7 @@ pub(super) struct SchemeRuns<'a> {
 pub struct SchemeDelay {
     /// Scheme, driver and variation, as a row of the report names them.
     pub scheme: String,
-    /// How many.
+    /// The number of its runs, over which the means are.
     pub runs: usize,
     /// The used part of the link's capacity.
     pub utilisation: f64,

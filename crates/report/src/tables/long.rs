@@ -53,7 +53,7 @@ pub(crate) fn curves(records: &[Record]) -> String {
     text
 }
 
-/// Which run.
+/// The cells of the columns [`OF`] for this run.
 fn of(run: &Record, comparison: &Comparison) -> String {
     let (scenario, trace) = (&run.scenario, comparison.trace_name(run));
     let mut writer = csv::WriterBuilder::new().from_writer(Vec::new());
