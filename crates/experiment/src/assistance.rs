@@ -96,8 +96,8 @@ impl Support {
             return Ok(());
         }
         Err(ResolveError(format!(
-            "scheme `{}`: the driver `{}` has no advice in band (route=in-band): nobody writes on acknowledgements; leave that \
-             out, or use the driver `sim`",
+            "scheme `{}`: the driver `{}` has no advice in band (route=in-band): no node of its path writes on \
+             acknowledgements; leave that out, or use the driver `sim`",
             scheme.text(),
             self.driver
         )))

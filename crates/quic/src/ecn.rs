@@ -96,11 +96,11 @@ impl fmt::Display for L4s {
             Self::NotNeeded => "no ECT(1) needed",
             Self::Asked => "the peer is asked whether it maps ECN codepoints",
             Self::On => "packets carry ECT(1)",
-            Self::Bleached => "no ECT(1): the path erases ECN codepoints; the scheme hears of losses alone",
-            Self::Remarked => "no ECT(1): the path rewrites it to ECT(0); the scheme hears of losses alone",
-            Self::Dropped => "no ECT(1): the path drops packets with it; the scheme hears of losses alone",
+            Self::Bleached => "no ECT(1): the path erases ECN codepoints; the scheme sees only losses",
+            Self::Remarked => "no ECT(1): the path rewrites it to ECT(0); the scheme sees only losses",
+            Self::Dropped => "no ECT(1): the path drops packets with it; the scheme sees only losses",
             Self::Unanswered => {
-                "no ECT(1): the peer does not map ECN codepoints; the scheme hears of losses alone"
+                "no ECT(1): the peer does not map ECN codepoints; the scheme sees only losses"
             }
         })
     }

@@ -154,7 +154,7 @@ fn class<'a>(row: &'a ClaimRow) -> &'a str {
 
 fn table(page: &mut String, rows: &[&ClaimRow]) {
     page.push_str(
-        "<table><thead><tr><th>claim</th><th>what</th><th>paper</th><th>here (95 % interval)</th><th>verdict</th></tr></thead><tbody>\n",
+        "<table><thead><tr><th>claim</th><th>statement</th><th>paper</th><th>here (95 % interval)</th><th>verdict</th></tr></thead><tbody>\n",
     );
     for row in rows {
         let note = if row.note.is_empty() {

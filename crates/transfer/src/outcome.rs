@@ -171,7 +171,7 @@ impl Outcome {
             Direction::Put => "from the client to the server",
         };
         let mut notes = vec![format!(
-            "a transfer over a real path, {way}: the Scenario's path, and what its link offered and queued, are not known; throughput counts acknowledged packets"
+            "a transfer over a real path, {way}: the path in the Scenario, the link's capacity and its queue are unknown; throughput counts acknowledged packets"
         )];
         if self.is_interrupted {
             notes.push("the user ended the transfer early".into());

@@ -66,7 +66,7 @@ fn what_the_kernel_cannot_do_is_refused_by_name_before_anything_runs() {
         ("verus", "the kernel has no congestion control `verus`"),
         ("reminis(dtt=40ms)+reminis(dtt=60ms)", "has the same settings for all"),
         ("natcp(period=10ms)+nacubic", "ask for different reports"),
-        ("natcp(route=in-band)", "nobody writes on acknowledgements"),
+        ("natcp(route=in-band)", "no node of its path writes on acknowledgements"),
     ] {
         let output = cellcc(folder.path()).args(arguments(schemes, "1s")).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
