@@ -48,12 +48,13 @@ impl Against {
         }
     }
 
-    /// The heading of a column, and the line below it.
-    fn heading(column: &Column) -> (&'static str, &'static str) {
+    /// The heading of a column, and the lines below it: the statistic, and the unit of the comparison.
+    fn heading(column: &Column) -> (&'static str, String) {
         let below = match Self::of(column) {
-            Self::Ratio => column.statistic,
-            Self::Inverse => "disadv.",
-            Self::Difference => "points",
+            Self::Ratio if column.statistic.is_empty() => "ratio".into(),
+            Self::Ratio => format!("{}, ratio", column.statistic),
+            Self::Inverse => "disadv., ratio".into(),
+            Self::Difference => "points".into(),
         };
         (column.title, below)
     }
@@ -137,8 +138,7 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
                 _ => unknown,
             };
             if let Some(columns) = columns.get_mut(kind) {
-                let (title, below) = Against::heading(column);
-                columns.push(format!("{title} {below}").trim_end().into());
+                columns.push(format!("{} {}", column.title, column.statistic).trim_end().into());
             }
         }
         let unmoved = if is_same { same } else { within };
@@ -179,7 +179,7 @@ fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
         let averages = averages(sides, row, base).into_iter().map(Cell::of);
         (row, averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect())
     });
-    let columns = COLUMNS.iter().map(Against::heading).chain([(RESENT.title, RESENT.unit)]);
+    let columns = COLUMNS.iter().map(Against::heading).chain([(RESENT.title, "ratio".into())]);
     let averages = Grid::of_rows(comparison, format!("{title}{of}"), columns, of_averages)
         .without_one_count(comparison.is_over_seeds());
     let of_spread = pairs
@@ -192,13 +192,13 @@ fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
 
 /// The shown statistics of the ratios on the traces.
 const SPREAD: [(&str, &str); 7] = [
-    ("Mean RTT", "min"),
-    ("Mean RTT", "25 %"),
-    ("Mean RTT", "median"),
-    ("Mean RTT", "75 %"),
-    ("Mean RTT", "max"),
-    ("Throughput", "min"),
-    ("Throughput", "max"),
+    ("Mean RTT", "min, ratio"),
+    ("Mean RTT", "25 %, ratio"),
+    ("Mean RTT", "median, ratio"),
+    ("Mean RTT", "75 %, ratio"),
+    ("Mean RTT", "max, ratio"),
+    ("Throughput", "min, ratio"),
+    ("Throughput", "max, ratio"),
 ];
 
 /// Rows that a sentence names; more are counted.
