@@ -7,6 +7,9 @@ locked := $(if $(CI),--locked)
 # The pure floors: no I/O, hence fast to build and to test.
 floors := -p cellcc-units -p cellcc-fixed -p cellcc-control -p cellcc-schemes -p cellcc-link -p cellcc-assist -p cellcc-experiment
 
+# The simulator alone, of crates that `make test` need not compile again.
+demo := -p cellcc-cli --no-default-features --features as-tested
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast lint fuzz docs site docs-check fresh-machine wheel clean
 
@@ -16,7 +19,7 @@ help: ## List the targets
 
 demo: ## Compare schemes on the synthetic links; prints the path of the report
 	@tools/setup demo
-	$(run) cargo run $(locked) -p cellcc-cli --no-default-features -- compare
+	$(run) cargo run $(locked) $(demo) -- compare
 
 test: ## Run the tests; CELLCC_PYTHON=skip leaves out those of the Python package
 	@tools/setup test
@@ -47,7 +50,7 @@ docs: ## Build the API documentation, warnings as errors
 
 site: docs ## Build the documentation site into target/site/, readable without a network, and check its links; CLAIMS=FILE adds the claims.html of a `cellcc reproduce`
 	@tools/setup site
-	$(run) cargo build $(locked) -p cellcc-cli --no-default-features
+	$(run) cargo build $(locked) $(demo)
 	@tools/site/build.py $(if $(CLAIMS),--claims "$(CLAIMS)")
 
 docs-check: ## Judge every claim of the papers and check every table of the documentation; needs CELLCC_TRACES, an hour

@@ -27,7 +27,7 @@ def typical(name):
 
 
 def synthetic(name):
-    command = ["cargo", "run", "--quiet", "-p", "cellcc-cli", "--no-default-features", "--", "trace", "convert", name]
+    command = ["cargo", "run", "--quiet", "-p", "cellcc-cli", "--no-default-features", "--features", "as-tested", "--", "trace", "convert", name]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "synthetic.mbps"
         subprocess.run([*command, file, "--bin", "10ms"], check=True, stdout=subprocess.DEVNULL)
