@@ -144,8 +144,8 @@ impl WholeFile {
         self.begin().map(drop)
     }
 
-    /// Gives it its name at once, for files that others read while they grow, such as logs. A full disk keeps the part that had
-    /// room.
+    /// Gives it its name at once, for files that others read while they grow, such as logs, and for those whose loss with the
+    /// machine shows. A full disk keeps the part of a log that had room.
     ///
     /// # Errors
     /// Something may not be replaced.

@@ -69,7 +69,8 @@ impl OutputFolder {
     }
 
     /// Writes the series and the curves of a run into a folder of `runs` runs; a run without curves has no file of them, and a
-    /// plan without curves no such folder.
+    /// plan without curves no such folder. It does not wait for the disk, which takes longer than a short run: the run's line
+    /// holds hashes of these files, and shows where a machine without power lost one.
     pub(crate) fn write_files(
         &self,
         id: RunId,
@@ -80,7 +81,7 @@ impl OutputFolder {
         let name = file_of_run(id, runs);
         let write = |path: &Path, content| {
             path.parent().map_or(Ok(()), create_folder)?;
-            self.write_result(path, content)
+            write_unsynced(path, content).map_err(|source| RunnerError::Write { path: path.into(), source })
         };
         write(&self.folder.series_folder().join(&name), series)?;
         let path = self.folder.curves_folder().join(&name);
@@ -162,6 +163,14 @@ pub(crate) fn write_whole<E: From<io::Error>>(
     // An unfinished file is that of a process that was killed: no other process writes to the folder now.
     output::remove_unfinished(path);
     WholeFile::kept(path)?.fill(fill)
+}
+
+/// Writes a file of the folder whole or not at all, unless the machine crashes.
+fn write_unsynced(path: &Path, content: &[u8]) -> io::Result<()> {
+    output::remove_unfinished(path);
+    let mut file = WholeFile::kept(path)?;
+    file.write_all(content)?;
+    file.begin().map(drop)
 }
 
 pub(crate) fn remove(path: &Path) -> Result<(), RunnerError> {
