@@ -69,6 +69,16 @@ const MEASUREMENTS: &[Measurement] = &[
     row("many-flows", "", "cache misses and time of a packet, by flows and scheme; half an hour", |_| {
         simulator::misses::print_table().map(succeeded)
     }),
+    #[cfg(feature = "network")]
+    row(
+        "many-flows-figure",
+        "PAGE",
+        "the figure of that table in a page, as SVG",
+        |arguments| match arguments {
+            [page] => simulator::figure::print(page).map(succeeded),
+            _ => usage("PAGE"),
+        },
+    ),
     row("instructions", "", "instructions of an acknowledgement, by scheme; half an hour", |_| {
         simulator::acks::print_instructions().map(succeeded)
     }),

@@ -16,7 +16,7 @@ const BOUNDED: &str = "bbr";
 const BOUNDS: [(usize, f64); 3] = [(1, 7.3), (100, 9.0), (1_000, 41.0)];
 
 /// Those of the table in docs/algorithms/cost.md.
-const SCHEMES: [&str; 3] = ["cubic", BOUNDED, "tide"];
+pub(crate) const SCHEMES: [&str; 3] = ["cubic", BOUNDED, "tide"];
 const FLOWS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
 /// 2 Gbit/s over 40 ms hold 6,667 packets: seven of each of a thousand flows.

@@ -9,6 +9,7 @@
 //! | `packet-stages` | that table for several schemes |
 //! | `packet-misses` | cache misses for a data packet where few and many flows share a link; fails above a bound |
 //! | `many-flows` | these and the time, for several schemes |
+//! | `many-flows-figure` | the figure of that table, drawn from the page that has it |
 //! | `part tell SCHEME TIMES`, `part run SCHEME MS`, `part packets-of SCHEME MS`, `part flows-of SCHEME FLOWS MS` | a part of
 //! these, to be counted or profiled |
 //!
@@ -17,6 +18,8 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark")]
 
 pub(crate) mod acks;
+#[cfg(feature = "network")]
+pub(crate) mod figure;
 pub(crate) mod misses;
 pub(crate) mod packets;
 pub(crate) mod stages;
