@@ -26,6 +26,12 @@ pub trait Controller: Send {
         true
     }
 
+    /// False if [`on_sent`](Self::on_sent) only gives a tag, unless full packets have another size than before: then limits and
+    /// timer are not read after it. Asked once, when the flow begins.
+    fn departures_change_limits(&self) -> bool {
+        self.hears_departures()
+    }
+
     /// A packet leaves. The tag comes back with the packet when it is acknowledged or lost.
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         Tag::default()

@@ -11,6 +11,8 @@ use cellcc_units::{Bytes, Span, Time};
 pub struct Flow {
     controller: Box<dyn Controller>,
     hears_departures: bool,
+    /// Limits and timer are read after a departure.
+    departures_change_limits: bool,
     limits: Limits,
     next_timer: Option<Time>,
     rtt: Rtt,
@@ -43,6 +45,7 @@ impl Flow {
         let next_timer = controller.next_timer();
         Self {
             hears_departures: controller.hears_departures(),
+            departures_change_limits: controller.departures_change_limits(),
             controller,
             limits,
             next_timer,
@@ -89,13 +92,15 @@ impl Flow {
         let tag = if self.hears_departures {
             let packet_size = self.packet_size;
             let sent = Sent { now, number, bytes, inflight: self.inflight, app_limited, signal, packet_size };
-            let tag = self.controller.on_sent(&sent);
-            self.refresh();
-            tag
+            self.controller.on_sent(&sent)
         } else {
-            self.decisions += 1;
             Tag::default()
         };
+        if self.departures_change_limits {
+            self.refresh();
+        } else {
+            self.decisions += 1;
+        }
         Packet {
             number,
             sent_at: now,
@@ -276,6 +281,8 @@ impl Flow {
     /// another path. The controller learns it with the next packet that leaves, arrives or is lost.
     pub fn set_packet_size(&mut self, packet_size: Bytes) {
         self.packet_size = packet_size;
+        // The next packet that leaves may be the one that tells the controller.
+        self.departures_change_limits |= self.hears_departures;
     }
 
     /// The network reports on the flow's bottleneck.

@@ -169,6 +169,10 @@ impl C2tcp {
 }
 
 impl Controller for C2tcp {
+    fn departures_change_limits(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         self.view.tag()
     }

@@ -113,6 +113,10 @@ impl Vegas {
 }
 
 impl Controller for Vegas {
+    fn departures_change_limits(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         self.view.tag()
     }

@@ -118,6 +118,10 @@ impl Westwood {
 }
 
 impl Controller for Westwood {
+    fn departures_change_limits(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         self.view.tag()
     }

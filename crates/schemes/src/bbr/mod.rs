@@ -305,6 +305,10 @@ impl<S: BandwidthSource> Bbr<S> {
 }
 
 impl<S: BandwidthSource> Controller for Bbr<S> {
+    fn departures_change_limits(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, sent: &Sent) -> Tag {
         self.common.on_sent(sent)
     }

@@ -127,6 +127,10 @@ impl Reminis {
 }
 
 impl Controller for Reminis {
+    fn departures_change_limits(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         self.view.tag()
     }

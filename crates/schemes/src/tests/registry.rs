@@ -3,7 +3,7 @@
 use crate::testing::CONTEXT;
 use crate::{FixedWindow, registry};
 use cellcc_control::{
-    Limits, Needs, Parameter, Preset, Registry, Scheme, SchemeInfo, Sent, Tag, kind, split_list,
+    Flow, Limits, Needs, Parameter, Preset, Registry, Scheme, SchemeInfo, Sent, Tag, kind, split_list,
 };
 use cellcc_units::{Span, Time};
 use std::sync::Arc;
@@ -36,6 +36,39 @@ fn a_scheme_that_does_not_hear_departures_would_do_nothing_at_one() {
         }
     }
     assert_ne!(silent, 0);
+}
+
+/// Nor are limits and timer read after a departure where a scheme declares that none changes them.
+#[test]
+fn a_departure_changes_no_limits_where_a_scheme_says_so() {
+    let mut only_tagged = 0;
+    for info in registry().schemes() {
+        let mut flow = Flow::new(scheme(&info.name).build(&CONTEXT), CONTEXT.packet);
+        if flow.controller().departures_change_limits() {
+            continue;
+        }
+        only_tagged += u32::from(flow.controller().hears_departures());
+        let (mut now, rtt) = (Time::ZERO, Span::from_millis(40));
+        // Each tenth round loses its first three packets, and a pause follows each seventh.
+        for round in 0..500 {
+            let mut packets = Vec::new();
+            for _ in 0..10 {
+                let before = (flow.controller().limits(), flow.controller().next_timer());
+                packets.push(flow.on_sent(now, CONTEXT.packet));
+                let after = (flow.controller().limits(), flow.controller().next_timer());
+                assert_eq!(after, before, "{} in round {round}", info.name);
+            }
+            now += rtt;
+            let lost = if round % 10 == 9 { 3 } else { 0 };
+            flow.on_loss(now, &packets[..lost], false);
+            flow.on_ack(now, &packets[lost..], Some(rtt), None);
+            now += if round % 7 == 6 { rtt * 50 } else { Span::ZERO };
+            if flow.next_timer().is_some_and(|due| due <= now) {
+                flow.on_timer(now);
+            }
+        }
+    }
+    assert_ne!(only_tagged, 0);
 }
 
 #[test]

@@ -78,6 +78,10 @@ impl Tide {
 }
 
 impl Controller for Tide {
+    fn departures_change_limits(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _sent: &Sent) -> Tag {
         self.view.tag()
     }
