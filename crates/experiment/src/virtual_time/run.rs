@@ -76,6 +76,7 @@ impl<E: Ends> Run<E> {
         };
         for index in 0..run.flows.len() {
             run.wake_flow(Time::ZERO, index)?;
+            run.wakes.schedule(Time::ZERO, &mut run.flows[index]);
         }
         Ok(run)
     }
@@ -243,26 +244,20 @@ impl<E: Ends> Run<E> {
     }
 
     fn on_wake(&mut self, now: Time) -> Result<(), RunError> {
-        match self.wakes.pop() {
-            // An earlier wake-up may have taken its place.
-            Some((time, index)) if self.flows[index as usize].scheduled == time => {
-                self.wake_flow(now, index as usize)
-            }
-            _ => Ok(()),
-        }
+        let Some(index) = self.wakes.first_due(&self.flows) else { return Ok(()) };
+        self.wake_flow(now, index)?;
+        self.wakes.reschedule_first(now, &mut self.flows[index]);
+        Ok(())
     }
 
     fn wake_flow(&mut self, now: Time, index: usize) -> Result<(), RunError> {
-        self.flows[index].scheduled = Time::NEVER;
         self.assist(now, index);
         let flow = &mut self.flows[index];
         while let Some((ack, advice)) = flow.arrived_by_extra_path(now) {
             flow.acknowledge(now, &mut self.path, ack, advice.as_ref())?;
         }
         let (ends, mut network) = flow.reach(now, &mut self.path);
-        ends.on_wake(&mut network)?;
-        self.wakes.schedule(now, flow);
-        Ok(())
+        ends.on_wake(&mut network)
     }
 
     /// Makes the report that is due for a flow, and delivers one that has arrived.

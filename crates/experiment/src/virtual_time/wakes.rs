@@ -5,6 +5,7 @@ use super::flow::Flow;
 use cellcc_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 /// Wake-up times of flows: by time and number of the flow.
 pub(super) struct Wakes {
@@ -40,10 +41,30 @@ impl Wakes {
         self.next = self.next.min(wake);
     }
 
-    /// Takes the first: its time, and the number of the flow.
-    pub(super) fn pop(&mut self) -> Option<(Time, u32)> {
-        let first = self.queue.pop();
+    /// Number of the first flow, whose wake-up is due. One that an earlier wake-up has replaced is only taken off.
+    pub(super) fn first_due<E: Ends>(&mut self, flows: &[Flow<E>]) -> Option<usize> {
+        let Reverse((time, flow)) = self.queue.peek()?;
+        let index = *flow as usize;
+        if flows[index].scheduled == *time {
+            return Some(index);
+        }
+        self.queue.pop();
+        self.note_next();
+        None
+    }
+
+    /// Puts the next wake-up of the first flow in the place of the one that is over: one search for its place and not two.
+    pub(super) fn reschedule_first<E: Ends>(&mut self, now: Time, flow: &mut Flow<E>) {
+        flow.scheduled = flow.next_wake(now);
+        match self.queue.peek_mut() {
+            Some(mut first) if flow.scheduled < Time::NEVER => first.0.0 = flow.scheduled,
+            Some(first) => _ = PeekMut::pop(first),
+            None => {}
+        }
+        self.note_next();
+    }
+
+    fn note_next(&mut self) {
         self.next = self.queue.peek().map_or(Time::NEVER, |Reverse((time, _))| *time);
-        first.map(|Reverse(first)| first)
     }
 }
