@@ -33,7 +33,7 @@ impl Ends {
         };
         let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration)
             .seeded(scenario.seed_of(Randomness::Frames(index)));
-        let sender = Sender::new(scheme.build(&context), application, endpoint);
+        let mut sender = Sender::new(scheme.build(&context), application, endpoint);
         Self {
             sender_wakes_at: sender.next_wake(),
             sender,

@@ -44,6 +44,8 @@ pub struct Scratch {
 pub(crate) struct Sender {
     /// When sending goes on by itself: a pacing gap ends, or the application has more.
     resume_at: Time,
+    /// When a timer is due, as [`next_wake`](Self::next_wake) found it after the last event.
+    timers_at: Time,
     pacer: Pacer,
     last_sent_at: Time,
     packet: Bytes,
@@ -74,6 +76,7 @@ impl Sender {
             ecn: controller.ecn(),
             flow: Flow::new(controller, endpoint.packet()),
             resume_at: application.start(),
+            timers_at: Time::NEVER,
             application,
             recovery: Recovery::new(endpoint.recovery, endpoint.ack_policy().max_delay()),
             header: endpoint.header,
@@ -175,8 +178,16 @@ impl Sender {
         self.flow.on_advice(now, advice);
     }
 
-    /// Timers that are due by now.
+    /// Handles timers that are due by now. Most wake-ups end a pacing gap, and find none.
+    #[inline]
     pub(crate) fn on_wake(&mut self, now: Time, scratch: &mut Scratch) {
+        if self.timers_at <= now {
+            self.on_timers(now, scratch);
+        }
+    }
+
+    #[inline(never)]
+    fn on_timers(&mut self, now: Time, scratch: &mut Scratch) {
         if self.flow.next_timer().is_some_and(|due| due <= now) {
             self.flow.on_timer(now);
         }
@@ -234,12 +245,14 @@ impl Sender {
         self.flow.on_spurious_timeout(now, restored.iter().map(|outstanding| outstanding.packet.bytes).sum());
     }
 
-    /// When [`on_wake`](Self::on_wake) or [`next_departure`](Self::next_departure) has something to do next.
+    /// When [`on_wake`](Self::on_wake) or [`next_departure`](Self::next_departure) has something to do next. Called after each
+    /// event of the sender.
     #[inline]
-    pub(crate) fn next_wake(&self) -> Time {
+    pub(crate) fn next_wake(&mut self) -> Time {
         let controller = self.flow.next_timer().unwrap_or(Time::NEVER);
         let recovery = self.recovery.loss_time.unwrap_or_else(|| self.timeout_at());
-        controller.min(recovery).min(self.resume_at)
+        self.timers_at = controller.min(recovery);
+        self.timers_at.min(self.resume_at)
     }
 
     /// The note for the reader of the Record.
