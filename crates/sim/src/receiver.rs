@@ -212,7 +212,7 @@ impl Receiver {
     /// The feedback of this number arrives. Older feedback that has not arrived is lost: the reverse path keeps the order.
     pub(crate) fn take_feedback(&mut self, number: NonZeroU64) -> Option<Message> {
         let lost = (number.get() - 1).checked_sub(self.earlier_feedback)?;
-        self.feedback.drain(..lost as usize);
+        (0..lost).for_each(|_| _ = self.feedback.pop_front());
         self.earlier_feedback = number.get();
         self.feedback.pop_front()
     }

@@ -144,7 +144,7 @@ impl Recovery {
 
     /// Moves packets that are lost by now to `lost`, oldest first, and forgets settled ones. `recovering`: something lost
     /// before has not arrived since.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn detect_losses(
         &mut self,
         now: Time,
@@ -154,9 +154,14 @@ impl Recovery {
     ) {
         self.forget_settled();
         self.loss_time = None;
-        if self.acknowledged_below <= self.first {
-            return;
+        if self.acknowledged_below > self.first {
+            self.look_into_gap(now, rtt, recovering, lost);
         }
+    }
+
+    /// Packets that left before one that has arrived are in flight. Out of line: most packets arrive in order.
+    #[inline(never)]
+    fn look_into_gap(&mut self, now: Time, rtt: &Rtt, recovering: bool, lost: &mut Vec<Outstanding>) {
         let largest = self.acknowledged_below - 1;
         let (loss_delay, packet_threshold) = self.thresholds(rtt, largest, recovering);
         for outstanding in self.packets.iter_mut().take((largest - self.first) as usize) {

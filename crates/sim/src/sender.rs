@@ -129,7 +129,8 @@ impl Sender {
                 let counts = !outstanding.retransmission || self.lost_data.on_arrival(outstanding.segment);
                 self.acknowledged_segments += u64::from(counts);
                 echo.add(ecn, outstanding.packet.bytes);
-                scratch.newly_acknowledged.push(outstanding.packet);
+                // Copied once; `push` takes a copy of its own before it makes room.
+                scratch.newly_acknowledged.extend_from_slice(std::slice::from_ref(&outstanding.packet));
             } else if let Some(late) = self.recovery.on_late_arrival(now, number) {
                 self.acknowledged_segments += u64::from(self.lost_data.on_arrival(late.outstanding.segment));
                 self.flow.on_late_arrival(now, late.outstanding.packet.bytes);
@@ -237,6 +238,7 @@ impl Sender {
     }
 
     /// The time-out was spurious (F-RTO): packets that have not arrived are in flight as before it.
+    #[cold]
     fn undo_timeout(&mut self, now: Time) {
         let restored = self.recovery.restore_timed_out();
         restored.iter().for_each(|outstanding| self.lost_data.on_restored(outstanding));
@@ -356,7 +358,7 @@ impl Sender {
         window && limits.budget.is_none_or(|budget| self.packet <= budget)
     }
 
-    #[inline]
+    #[inline(always)]
     fn detect_losses(&mut self, now: Time, scratch: &mut Scratch) {
         scratch.newly_lost.clear();
         let recovering = !self.lost_data.is_empty();

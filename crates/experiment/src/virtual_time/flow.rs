@@ -66,7 +66,7 @@ impl<E: Ends> Flow<E> {
     }
 
     /// A packet has arrived that came to the link when it was sent.
-    #[inline]
+    #[inline(always)]
     pub(super) fn measure(&mut self, delivery: &cellcc_link::Delivery<InTransit<E::Data>>) {
         if delivery.departed_at <= self.counts_until {
             self.side.meter.on_delivery(&Delivery {

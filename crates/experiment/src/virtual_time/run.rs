@@ -215,11 +215,13 @@ impl<E: Ends> Run<E> {
         flow.measure(&delivery);
         let arrived = &mut self.arrived[flow.side.user];
         *arrived += delivery.packet.size();
-        if flow.ends.has_receiver_component() {
+        let flow = if flow.ends.has_receiver_component() {
             flow.ends.on_user_arrivals(now, *arrived);
             self.tell_user_flows(now, index);
-        }
-        let flow = &mut self.flows[index];
+            &mut self.flows[index]
+        } else {
+            flow
+        };
         let (ends, mut network) = flow.reach(now, &mut self.path);
         ends.on_data(&mut network, delivery.packet.packet)?;
         self.wakes.schedule(now, flow);
