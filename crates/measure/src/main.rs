@@ -66,9 +66,16 @@ const MEASUREMENTS: &[Measurement] = &[
     row("packet-misses", "", "cache misses of a simulated packet; fails above the bound", |_| {
         simulator::misses::check().map(succeeded)
     }),
-    row("many-flows", "", "cache misses and time of a packet, by flows and scheme; half an hour", |_| {
-        simulator::misses::print_table().map(succeeded)
-    }),
+    row(
+        "many-flows",
+        "[SCHEME FLOWS]",
+        "cache misses and time of a packet, by flows and scheme, or one row of the table; half an hour",
+        |arguments| match arguments {
+            [] => simulator::misses::print_table().map(succeeded),
+            [scheme, flows] => simulator::misses::print_row(scheme, flows.parse()?).map(succeeded),
+            _ => usage("[SCHEME FLOWS]"),
+        },
+    ),
     #[cfg(feature = "network")]
     row(
         "many-flows-figure",

@@ -65,11 +65,17 @@ fn nanos(scheme: &str, flows: usize) -> Outcome<f64> {
 
 /// Prints the misses and the time of a data packet, by scheme and number of flows, as a table in Markdown.
 pub(crate) fn print_table() -> Outcome<()> {
-    println!("| scheme | flows | first level | last level | ns |\n|---|---|---|---|---|");
-    for (scheme, flows) in SCHEMES.iter().flat_map(|scheme| FLOWS.map(|flows| (scheme, flows))) {
-        let ((first, last), nanos) = (of_a_packet(scheme, flows)?, nanos(scheme, flows)?);
-        println!("| {scheme} | {flows} | {first:.1} | {last:.1} | {nanos:.0} |");
-    }
+    println!("| scheme, flows | first level | last level | ns |\n|---|---|---|---|");
+    SCHEMES
+        .iter()
+        .flat_map(|scheme| FLOWS.map(|flows| (scheme, flows)))
+        .try_for_each(|(scheme, flows)| print_row(scheme, flows))
+}
+
+/// Prints a row of that table.
+pub(crate) fn print_row(scheme: &str, flows: usize) -> Outcome<()> {
+    let ((first, last), nanos) = (of_a_packet(scheme, flows)?, nanos(scheme, flows)?);
+    println!("| {scheme}, {flows} | {first:.1} | {last:.1} | {nanos:.0} |");
     Ok(())
 }
 
