@@ -1,9 +1,9 @@
-//! C2TCP: CUBIC that grows faster while the RTT is below a setpoint, and begins anew from one packet when it stays above.
+//! C2TCP: CUBIC that grows faster while the RTT is below a setpoint, and restarts from one packet when it stays above.
 //!
 //! 1. The setpoint is `alpha` times the minimum RTT; so is the interval.
 //! 2. An RTT up to the setpoint adds `setpoint/rtt` packets per RTT to the growth of CUBIC.
 //! 3. RTTs above it for a whole interval set ssthresh as CUBIC does for a loss, and the window to one packet.
-//! 4. While they stay above, that happens again, the n-th time `interval/sqrt(n)` later, as CoDel drops.
+//! 4. While they stay above, the cut repeats, the n-th time `interval/sqrt(n)` later, as CoDel drops.
 //! 5. A tuner compares the mean RTT of half a second with the target, and moves `alpha` by their distance.
 //!
 //! ```text
@@ -20,12 +20,12 @@
 //! authors' kernels and tuner (Soheil-ab/C2TCP-IFIP and Soheil-ab/c2tcp on GitHub).
 //!
 //! **Differences from the authors' programs.**
-//! - Times are in microseconds, and `alpha` in units of 2^-16. The kernels count whole milliseconds, 5 to 10 % of a short RTT,
-//!   and the tuner `alpha` in hundredths. A wait between cuts is off by 1.3e-4 of its length at most, that of the root.
-//! - In loss recovery the window does not grow, and a cut leaves ssthresh in place of one packet. The same comes about
-//!   in Linux, where proportional rate reduction has the window until recovery ends.
-//! - The tuner's period ends with the first acknowledgement after it. Without one nothing changes, as there.
-//! - A target in multiples of the minimum RTT follows it. The tuner there computes it once, half a second after the start.
+//! - Times are in microseconds, and `alpha` in units of 2^-16. The kernels count whole milliseconds, 5 to 10 % of a
+//!   short RTT, and the tuner `alpha` in hundredths. A wait between cuts has the root's relative error, 1.3e-4 at most.
+//! - In loss recovery the window does not grow, and a cut sets it to ssthresh instead of one packet. Linux has that
+//!   effect because proportional rate reduction controls the window until recovery ends.
+//! - The tuner's period ends with the first acknowledgement after it. Without one nothing changes, as in theirs.
+//! - A target in multiples of the minimum RTT follows it. Their tuner computes it once, half a second after the start.
 //!
 //! **The profile `V1`** has a fixed setpoint (the target), an interval of 100 ms and no tuner.
 
@@ -35,17 +35,17 @@ use crate::path::AckEvent;
 use crate::step::{Layout, Step, exports, mirror};
 use crate::{Ack, Instant, Micros, Packets, Q16};
 
-/// C2TCP-IFIP, the sysctl for it: the interval of v1, which is CoDel's.
+/// The interval of v1, which is CoDel's (the sysctl of C2TCP-IFIP).
 const V1_INTERVAL: Micros = Micros(100_000);
-/// c2tcp `run-sample.sh`: the tuner's period.
+/// The tuner's period (c2tcp `run-sample.sh`).
 const TUNING_PERIOD: Micros = Micros(500_000);
-/// c2tcp `server-standalone.cc`, `TARGET_RATIO_MIN` and `TARGET_RATIO_MAX`.
+/// The range of alpha (c2tcp `server-standalone.cc`, `TARGET_RATIO_MIN` and `TARGET_RATIO_MAX`).
 const MIN_ALPHA: Q16 = Q16(1 << 16);
 const MAX_ALPHA: Q16 = Q16(10 << 16);
-/// Above as many cuts in a row the wait for the next one stays as it is: the largest number whose root there is.
+/// The number of cuts in a row above which the wait for the next one stays as it is: the largest with a [`Q16`] root.
 const MAX_ROOT: u32 = 32_767;
 
-/// Which version of the algorithm.
+/// The version of the algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// The setpoint follows the minimum RTT.
@@ -55,27 +55,27 @@ pub enum Profile {
     V1,
 }
 
-/// What can be set.
+/// The settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Which version.
+    /// The version of the algorithm.
     pub profile: Profile,
-    /// The mean RTT that the tuner aims at, in v1 the setpoint; zero for the multiple.
+    /// The mean RTT that the tuner aims at (in v1, the setpoint); zero to use `multiple`.
     pub target: Micros,
-    /// The target in minimum RTTs.
+    /// The target in multiples of the minimum RTT.
     pub multiple: Q16,
-    /// v2: minimum RTTs in the setpoint, at first.
+    /// v2: the initial setpoint in multiples of the minimum RTT.
     pub alpha: Q16,
-    /// v2: alpha moves.
+    /// v2: the tuner moves alpha.
     pub tuner: bool,
 }
 
-/// What an acknowledgement asks of CUBIC.
+/// Changes to CUBIC's window for an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Decision {
-    /// So many packets more than CUBIC has the window grow.
+    /// Growth of the window in packets, in addition to CUBIC's.
     pub growth: Packets,
-    /// CUBIC answers as to a mark, and outside recovery the window is one packet then.
+    /// CUBIC answers as to a mark; outside recovery the window is then one packet.
     pub cuts: bool,
 }
 
@@ -85,23 +85,22 @@ pub struct Decision {
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct C2tcp {
     next_cut: Instant,
-    /// Of the tuner, its samples since and their sum in microseconds.
+    /// The end of the tuner's period; then the sum in microseconds and the number of the period's RTT samples.
     period_ends: Instant,
     rtt_sum: u64,
     rtt_samples: u32,
     /// [`Micros::MAX`] before the first sample.
     min_rtt: Micros,
     alpha: Q16,
-    /// CoDel's: 1 from the first RTT above the setpoint to the first cut; zero below it.
+    /// CoDel's count: 1 from the first RTT above the setpoint to the first cut; zero below the setpoint.
     count: u32,
-    /// Packets of extra growth, times the window: a whole packet is due once this is a window (Linux `snd_cwnd_cnt`).
+    /// Extra growth in packets times the window: a packet is due when this reaches the window (Linux `snd_cwnd_cnt`).
     growth_due: u32,
-    /// Zero.
     reserved: u32,
 }
 
 impl C2tcp {
-    /// A flow at its beginning.
+    /// The state of a new flow.
     pub const START: Self = Self {
         next_cut: Instant(0),
         period_ends: Instant(0),
@@ -114,7 +113,7 @@ impl C2tcp {
         reserved: 0,
     };
 
-    /// An acknowledgement, when CUBIC's window is `cwnd`.
+    /// Takes an acknowledgement while CUBIC's window is `cwnd`.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, ack: &Ack, cwnd: Packets, in_recovery: bool) -> Decision {
         if ack.rtt == Micros::ZERO {
@@ -138,7 +137,7 @@ impl C2tcp {
         Decision { growth: Packets(0), cuts: self.is_cut_due(config, ack.now, setpoint) }
     }
 
-    /// `setpoint/rtt` packets more per window of acknowledgements, in whole packets.
+    /// Extra growth of `setpoint/rtt` packets per window of acknowledgements, in whole packets.
     #[inline(always)]
     fn grow(&mut self, setpoint: Micros, rtt: Micros, cwnd: Packets) -> Packets {
         let per_window = setpoint.0.checked_div(rtt.0).unwrap_or(0);
@@ -149,7 +148,7 @@ impl C2tcp {
         Packets(whole)
     }
 
-    /// An RTT above the setpoint: whether the interval is over.
+    /// Handles an RTT above the setpoint; returns true where a cut is due.
     #[inline(always)]
     fn is_cut_due(&mut self, config: &Config, now: Instant, setpoint: Micros) -> bool {
         let interval = if config.profile == Profile::V1 { V1_INTERVAL } else { setpoint };
@@ -169,9 +168,9 @@ impl C2tcp {
         true
     }
 
-    /// Takes an RTT sample; at the end of a period alpha moves so that the mean RTT comes to the target (c2tcp
-    /// `server-standalone.cc`, `CntThread`): down by twice the share of the mean that lies above the target, up by half of the share
-    /// that it lies below.
+    /// Takes an RTT sample. At the end of a period moves alpha so that the mean RTT approaches the target (c2tcp
+    /// `server-standalone.cc`, `CntThread`): down by twice the share of the mean above the target, up by half of the
+    /// share below it.
     #[inline(always)]
     fn tune(&mut self, config: &Config, ack: &Ack) {
         if ack.now >= self.period_ends {
@@ -195,7 +194,7 @@ impl C2tcp {
         if config.target == Micros::ZERO { times(self.min_rtt, config.multiple) } else { config.target }
     }
 
-    /// The RTT that is still good.
+    /// The largest RTT that is still good.
     #[inline(always)]
     pub fn setpoint(&self, config: &Config) -> Micros {
         match config.profile {
@@ -204,12 +203,12 @@ impl C2tcp {
         }
     }
 
-    /// The smallest RTT so far.
+    /// The smallest RTT so far; `None` before the first.
     pub const fn min_rtt(&self) -> Option<Micros> {
         if self.min_rtt.0 == u32::MAX { None } else { Some(self.min_rtt) }
     }
 
-    /// Minimum RTTs in the setpoint of v2; none before the first RTT.
+    /// The setpoint of v2 in multiples of the minimum RTT; `None` before the first RTT.
     pub const fn alpha(&self) -> Option<Q16> {
         if self.min_rtt.0 == u32::MAX { None } else { Some(self.alpha) }
     }
@@ -220,7 +219,7 @@ impl C2tcp {
     }
 }
 
-/// The multiple of a time, towards zero; 71 minutes at most, and nothing of a negative one.
+/// `factor` times a time, rounded towards zero; at most 71 minutes, and zero for a negative factor.
 #[inline(always)]
 fn times(time: Micros, factor: Q16) -> Micros {
     let factor = if factor < Q16::ZERO { 0 } else { factor.0 as u32 };
@@ -229,20 +228,20 @@ fn times(time: Micros, factor: Q16) -> Micros {
 }
 
 mirror! {
-    /// What can be set, as a map holds it.
+    /// The settings, as stored in a map.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct C2tcpSettings as c2tcp_settings {
-        /// The mean RTT that the tuner aims at, in v1 the setpoint, in microseconds; zero for the multiple.
+        /// The mean RTT that the tuner aims at (in v1, the setpoint), in microseconds; zero to use `multiple`.
         pub target_us: u32,
-        /// The target in minimum RTTs, in units of 2^-16.
+        /// The target in multiples of the minimum RTT, in units of 2^-16.
         pub multiple: i32,
-        /// Minimum RTTs in the setpoint at first, in units of 2^-16.
+        /// The initial setpoint in multiples of the minimum RTT, in units of 2^-16.
         pub alpha: i32,
         /// 0 `v2`, otherwise `v1`.
         pub profile: u32,
-        /// Not zero: alpha moves.
+        /// Not zero: the tuner moves alpha.
         pub tuner: u32,
-        /// Zero.
+        /// Padding, zero.
         pub reserved: u32,
     }
 }
@@ -261,7 +260,7 @@ impl From<Config> for C2tcpSettings {
 }
 
 impl C2tcpSettings {
-    /// As the core has them.
+    /// Converts to the core's settings.
     #[inline(always)]
     pub fn config(&self) -> Config {
         Config {
@@ -282,15 +281,15 @@ mirror! {
         pub state: C2tcp,
         /// The acknowledgement.
         pub event: AckEvent,
-        /// What is set.
+        /// The flow's settings.
         pub settings: C2tcpSettings,
         /// CUBIC's window, in packets.
         pub cwnd: u32,
         /// Not zero: the flow is in recovery.
         pub in_recovery: u32,
-        /// Decided: packets more than CUBIC has the window grow.
+        /// Decision: growth of the window in packets, in addition to CUBIC's.
         pub growth: u32,
-        /// Not zero, in a decision: CUBIC answers as to a mark, and outside recovery the window is one packet then.
+        /// Decision: not zero where CUBIC answers as to a mark; outside recovery the window is then one packet.
         pub cuts: u32,
     }
 }

@@ -1,4 +1,4 @@
-//! Random steps, the same in the kernel and on the host, to compare what they decide.
+//! Random steps, identical in the kernel and on the host, to compare the decisions of both.
 
 use crate::path::AckEvent;
 use crate::{Packets, Window};
@@ -31,7 +31,7 @@ impl Draw {
         self.bits(bits) == 0
     }
 
-    /// The acknowledgement after `last` on a path whose RTT is mostly 16 to 82 ms, and sometimes anything.
+    /// The acknowledgement after `last` on a path whose RTT is mostly 16 to 82 ms, and sometimes arbitrary.
     #[inline(always)]
     pub fn acknowledge(&mut self, last: &AckEvent) -> AckEvent {
         let usual = 16_000 + self.bits(16);
@@ -49,7 +49,7 @@ impl Draw {
         }
     }
 
-    /// Now and then another window, as a law or a loss would leave it.
+    /// Replaces the window one time in 256, as a law or a loss would.
     #[inline(always)]
     pub fn window(&mut self, window: &mut Window) {
         if self.rarely(8) {
@@ -59,14 +59,14 @@ impl Draw {
     }
 }
 
-/// What was decided so far, in one word.
+/// A hash of all decisions so far.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Digest(pub u64);
 
 impl Digest {
-    /// Takes one more value in: FNV-1a by words (Fowler, Noll and Vo; their 64-bit prime).
+    /// Adds a value: FNV-1a by words (Fowler, Noll and Vo; their 64-bit prime).
     #[inline(always)]
     pub fn add(&mut self, value: u64) {
         self.0 = (self.0 ^ value).wrapping_mul(0x100_0000_01b3);

@@ -1,4 +1,4 @@
-//! What happens to a flow, and what the sender may do, as the kernel has them.
+//! Events of a flow and the sender's window, in the kernel's units.
 
 use crate::layout::mirror;
 use crate::{Instant, Micros, Packets};
@@ -7,22 +7,22 @@ use crate::{Instant, Micros, Packets};
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ack {
-    /// When it came.
+    /// The time of arrival.
     pub now: Instant,
     /// The RTT sample; zero for none.
     pub rtt: Micros,
-    /// Packets delivered since the flow began, these included. Wraps, as the kernel's `delivered` does.
+    /// Packets delivered since the flow began, including these. Wraps like the kernel's `delivered`.
     pub delivered: Packets,
-    /// The same when the newest of these packets left.
+    /// The value of `delivered` when the newest of these packets was sent.
     pub delivered_at_send: Packets,
     /// The window, not the application, limits the flow.
     pub cwnd_limited: bool,
-    /// Packets were declared lost since the acknowledgement before.
+    /// Packets were declared lost since the previous acknowledgement.
     pub lost: bool,
 }
 
 impl Ack {
-    /// Packets that were in flight when the newest one left, itself included, less those that were lost.
+    /// Packets in flight when the newest one was sent, including itself, less those lost since.
     #[inline(always)]
     pub(crate) const fn inflight_at_send(&self) -> Packets {
         Packets(self.delivered.0.wrapping_sub(self.delivered_at_send.0))
@@ -42,17 +42,17 @@ mirror! {
 }
 
 impl Window {
-    /// A flow's first.
+    /// The initial window of a flow: 10 packets (RFC 6928).
     pub const FIRST: Self = Self { cwnd: Packets(10), ssthresh: Packets::INFINITE_SSTHRESH };
 
-    /// Growth doubles per round trip.
+    /// True in slow start, where the window doubles per round trip.
     #[inline(always)]
     pub const fn in_slow_start(self) -> bool {
         self.cwnd.0 < self.ssthresh.0
     }
 }
 
-/// Whether the kernel's law is to grow the window for an acknowledgement.
+/// Decision whether the kernel's law grows the window for an acknowledgement.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Law {

@@ -1,18 +1,18 @@
-//! Memory that C and Rust lay out alike: a struct of both, and the record of its layout that a test compares with C.
+//! Memory that C and Rust lay out alike: a struct in both languages, and its layout, which a test compares with C's.
 
-/// A struct as both sides have it.
+/// The layout of a struct.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Its name in C.
+    /// The name in C.
     pub name: &'static str,
-    /// In bytes.
+    /// The size in bytes.
     pub size: usize,
-    /// Names and offsets of its fields.
+    /// Names of the fields, and their offsets in bytes.
     pub fields: &'static [(&'static str, usize)],
 }
 
-/// A struct that C has under the name after `as`, with fields of the same names or of those after their `as`.
-/// A macro, since nothing else in Rust knows the names of fields: a list by hand would be a second copy of each struct.
+/// Declares a struct that C has under the name after `as`, with fields of the same names or of those after their `as`.
+/// Only a macro knows the names of fields; a list by hand would be a second copy of each struct.
 #[macro_export]
 macro_rules! mirror {
     (@name $field:ident) => {
@@ -35,7 +35,7 @@ macro_rules! mirror {
         }
 
         impl $name {
-            /// As C has to lay it out.
+            /// The layout that C must have.
             #[allow(dead_code, reason = "only a test compares it")]
             $vis const LAYOUT: $crate::layout::Layout = $crate::layout::Layout {
                 name: stringify!($c_name),

@@ -1,27 +1,27 @@
 //! The decisions of the schemes that also run in the kernel's TCP, as integer arithmetic.
 //!
-//! Each scheme is a state (`repr(C)`, `Copy`), a configuration, and a function of state, configuration, event, the window as
-//! the kernel's law (Reno, CUBIC, BBR) left it, and where it draws, a random word; it changes the state and the window. There
-//! is nothing else: no clock, no memory of its own. So the simulator, QUIC and the kernel decide alike, and a recorded
-//! decision can be repeated.
+//! Each scheme is a state (`repr(C)`, `Copy`), settings, and a function that changes the state and the window. The
+//! function depends only on its arguments: state, settings, event, the window that the kernel's law (Reno, CUBIC, BBR)
+//! left, and for random decisions a random word. It reads no clock and keeps no other memory, so the simulator, QUIC
+//! and the kernel decide alike, and a recorded decision can be repeated.
 //!
 //! | to find | look in |
 //! |---|---|
 //! | an acknowledgement, a window | [`Ack`], [`Window`] |
-//! | Reminis' Guardian | [`reminis`] |
+//! | Reminis's Guardian | [`reminis`] |
 //! | NATCP, and the cap of NACubic and of BBR with network assistance | [`assisted`] |
 //! | Vegas | [`vegas`] |
 //! | C2TCP | [`c2tcp`] |
 //! | ROCCET | [`roccet`] |
 //! | Westwood+ | [`westwood`] |
 //! | Tide | [`tide`] |
-//! | what the kernel asks a core, as memory that C shares | [`step`], and the end of each core |
+//! | the kernel's calls of a core, as memory shared with C | [`step`], and the end of each core |
 //! | random steps, to compare the kernel with the host | [`draw`] |
-//! | numbers with a fraction, and functions of them, with their error | [`Q16`] |
+//! | fixed-point numbers, and functions of them with error bounds | [`Q16`] |
 //!
-//! BPF bounds what the code may do: no floats, no 128 bits, no panic (hence no `/` and no index), at most five arguments,
-//! 512 bytes of stack. So quotients are `checked_div`, tables are read with `get`, and what returns more than 64 bits is
-//! inlined.
+//! BPF limits the code: no floats, no 128 bits, no panic (hence no `/` and no index), at most five arguments, 512 bytes
+//! of stack. So quotients are `checked_div`, tables are read with `get`, and functions that return more than 64 bits
+//! are inlined.
 
 #![no_std]
 #![cfg_attr(not(target_arch = "bpf"), forbid(unsafe_code))]

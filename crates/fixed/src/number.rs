@@ -1,4 +1,4 @@
-//! Numbers with a fraction, and the functions that the schemes compute of them: tables, interpolated linearly.
+//! Fixed-point numbers, and the functions of them that the schemes compute, by linear interpolation of tables.
 
 use crate::tables::{EXP2, NORMAL, SIGMOID, SQRT};
 
@@ -8,7 +8,7 @@ use crate::tables::{EXP2, NORMAL, SIGMOID, SQRT};
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Q16(pub i32);
 
-/// Bits behind the point.
+/// Number of fractional bits.
 const BITS: u32 = 16;
 
 impl Q16 {
@@ -17,7 +17,7 @@ impl Q16 {
     /// 1.
     pub const ONE: Self = Self(1 << BITS);
 
-    /// `numerator / denominator`, towards zero; the largest number of that sign where the denominator is zero.
+    /// `numerator / denominator`, rounded towards zero; saturates, also where the denominator is zero.
     #[inline(always)]
     pub fn ratio(numerator: i64, denominator: u32) -> Self {
         let magnitude = product(numerator.unsigned_abs(), 1 << BITS);
@@ -25,19 +25,19 @@ impl Q16 {
         Self(if numerator < 0 { -quotient } else { quotient })
     }
 
-    /// The sum.
+    /// The sum; saturates.
     #[inline(always)]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// The difference.
+    /// The difference; saturates.
     #[inline(always)]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The product, towards minus infinity.
+    /// The product, rounded towards minus infinity; saturates.
     #[inline(always)]
     pub const fn times(self, other: Self) -> Self {
         let product = (self.0 as i64 * other.0 as i64) >> BITS;
@@ -50,13 +50,13 @@ impl Q16 {
         })
     }
 
-    /// `count` times this number, towards zero; zero for a negative one.
+    /// `count` times this number, rounded towards zero; zero for a negative number.
     #[inline(always)]
     pub const fn of(self, count: u64) -> u64 {
         if self.0 < 0 { 0 } else { product(count, self.0 as u32) >> BITS }
     }
 
-    /// 2^x. Off by 1.5e-5 of the value and one unit at most; saturates from x = 15 on.
+    /// 2^x. Error: at most 1.5e-5 of the value plus one unit (2^-16). Saturates from x = 15 on.
     #[inline(always)]
     pub fn exp2(self) -> Self {
         let behind_the_point = self.0 as u32 & 0xffff;
@@ -69,7 +69,7 @@ impl Q16 {
         }
     }
 
-    /// 1 / (1 + e^-x). Off by 7.1e-5 at most.
+    /// 1 / (1 + e^-x). Error: at most 7.1e-5.
     #[inline(always)]
     pub fn sigmoid(self) -> Self {
         let distance = self.0.unsigned_abs();
@@ -77,7 +77,7 @@ impl Q16 {
         if self.0 < 0 { Self::ONE.minus(above) } else { above }
     }
 
-    /// The square root; 0 for a negative number. Off by 1.3e-4 of the value and one unit at most.
+    /// The square root; 0 for a negative number. Error: at most 1.3e-4 of the value plus one unit.
     #[inline(always)]
     pub fn sqrt(self) -> Self {
         if self.0 <= 0 {
@@ -90,12 +90,11 @@ impl Q16 {
         Self((root >> (even >> 1)) as i32)
     }
 
-    /// The standard normal number at a place of the distribution: of uniform words, a Gaussian. Off by 2.4e-4 at most;
-    /// none is beyond 6.4.
+    /// Maps a uniform word to a standard normal number. Error: at most 2.4e-4; the largest magnitude is below 6.4.
     #[inline(always)]
     pub fn normal(word: u32) -> Self {
-        // The top bit is the sign. The other bits are a tail of probability odd / 2^33, which is never zero. Cells halve
-        // with it, so that the far tail is as exact as the middle.
+        // The top bit is the sign. The other bits are a tail probability, odd / 2^33, which is never zero. Cells halve
+        // with it, so the far tail is as exact as the middle.
         let odd = (word << 1) | 1;
         let octave = odd.leading_zeros() & 31;
         let place = (odd << octave) & 0x7fff_ffff;
@@ -105,7 +104,7 @@ impl Q16 {
     }
 }
 
-/// The product; the largest number where it does not fit. The standard library's takes 128 bits, which BPF has not.
+/// The product; `u64::MAX` where it overflows. The standard library's takes 128 bits, which BPF lacks.
 #[inline(always)]
 pub(crate) const fn product(count: u64, times: u32) -> u64 {
     let high = (count >> 32) * times as u64;
@@ -113,10 +112,10 @@ pub(crate) const fn product(count: u64, times: u32) -> u64 {
     if high >> 32 == 0 { (high << 32).saturating_add(low) } else { u64::MAX }
 }
 
-/// The table's value in `cell`, at the lower 16 bits of `place` between its ends; in the last cell beyond the table.
+/// Interpolates in `cell` at the lower 16 bits of `place`; a cell beyond the table counts as the last one.
 #[inline(always)]
 fn interpolate<const ENDS: usize>(table: &[u32; ENDS], cell: u32, place: u32) -> u32 {
-    // The kernel's verifier has to see this bound, which the compiler would leave out where it knows a closer one.
+    // The kernel's verifier must see this bound; the compiler would drop it where it knows a tighter one.
     let cell = core::hint::black_box(cell as usize).min(const { ENDS - 2 });
     let from = table.get(cell).copied().unwrap_or(0);
     let to = table.get(cell + 1).copied().unwrap_or(0);
@@ -133,8 +132,8 @@ fn saturated(magnitude: u64) -> i32 {
 mod tests {
     use super::*;
 
-    // Each bound is that of linear interpolation, h^2 / 8 times the largest second derivative in cells of width h, and the
-    // roundings: half a unit of a table's value, one unit of what is cut off.
+    // Each bound is that of linear interpolation, h^2 / 8 times the largest second derivative over cells of width h,
+    // plus the rounding errors: half a unit of a table's value and one unit of the truncated bits.
 
     const UNIT: f64 = 1.0 / 65536.0;
 
@@ -174,14 +173,14 @@ mod tests {
 
     #[test]
     fn a_normal_number_is_off_by_no_more_than_stated() {
-        // Words that are spread evenly, and, as hardly any of them is, words far out in the tails.
+        // Evenly spread words, and words far out in the tails, which an even spread hardly contains.
         let even = (0..=u32::MAX).step_by(16_411);
         let far =
             (0..31).flat_map(|shift| (0..=0x7fff_ffff_u32).step_by(2_000_003).map(move |word| word >> shift));
         for word in even.chain(far) {
             let distance = real(Q16::normal(word)) * if word >> 31 == 0 { 1.0 } else { -1.0 };
             let probability = f64::from(word << 1 | 1) / 8_589_934_592.0;
-            // The tail falls with the distance: the exact one is within the bound.
+            // The tail falls with distance, so the exact distance is within the bound.
             let within = tail(distance + 2.4e-4) <= probability && probability <= tail(distance - 2.4e-4);
             assert!((0.0..6.4).contains(&distance) && within, "{word}");
         }

@@ -1,4 +1,4 @@
-//! What TCP tells every scheme of an acknowledgement.
+//! TCP's report of an acknowledgement, the same for every scheme.
 
 use crate::layout::mirror;
 use crate::{Ack, Instant, Micros, Packets};
@@ -14,19 +14,19 @@ mirror! {
         pub rtt_us: u32,
         /// Packets delivered since the flow began; wraps.
         pub delivered: u32,
-        /// The same when the newest of these packets left.
+        /// The value of `delivered` when the newest of these packets was sent.
         pub delivered_at_send: u32,
         /// Not zero: the window limits the flow.
         pub cwnd_limited: u32,
-        /// Not zero: packets were declared lost since the acknowledgement before.
+        /// Not zero: packets were declared lost since the previous acknowledgement.
         pub lost: u32,
-        /// Uniform; not every step uses it.
+        /// A uniform random word; not every step uses it.
         pub random: u32,
     }
 }
 
 impl AckEvent {
-    /// Nothing has happened yet.
+    /// The event before the first acknowledgement.
     pub const NONE: Self = Self {
         now_us: 0,
         rtt_us: 0,
@@ -37,7 +37,7 @@ impl AckEvent {
         random: 0,
     };
 
-    /// The event, as the cores have it.
+    /// Converts to the cores' form.
     #[inline(always)]
     pub fn ack(&self) -> Ack {
         Ack {

@@ -6,7 +6,7 @@
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub struct Instant(pub u64);
 
-/// A span of time in microseconds: an RTT. Range 0 to 71 minutes.
+/// A duration in microseconds, such as an RTT. Range 0 to 71 minutes.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -25,13 +25,13 @@ pub struct Packets(pub u32);
 pub struct BytesPerSecond(pub u64);
 
 impl Instant {
-    /// The point `span` later.
+    /// The point `span` later; saturates.
     #[inline(always)]
     pub const fn after(self, span: Micros) -> Self {
         Self(self.0.saturating_add(span.0 as u64))
     }
 
-    /// The span from `earlier` to this point: zero where that is the later one, and 71 minutes at most.
+    /// The span from `earlier` to this point: zero where `earlier` is later, and at most 71 minutes.
     #[inline(always)]
     pub const fn since(self, earlier: Self) -> Micros {
         let micros = self.0.saturating_sub(earlier.0);
@@ -40,12 +40,12 @@ impl Instant {
 }
 
 impl Micros {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest span; stands for "not known yet" where the smallest is kept.
+    /// The longest span; means "unknown" where a minimum is kept.
     pub const MAX: Self = Self(u32::MAX);
 
-    /// The sum.
+    /// The sum; saturates.
     #[inline(always)]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))

@@ -1,10 +1,10 @@
-//! Vegas: as many packets in the queue as it takes to notice it, and no more.
+//! Vegas: just enough packets in the queue to detect it.
 //!
 //! 1. The smallest RTT ever seen (`base_rtt`) is that of an empty queue.
 //! 2. Once per RTT, `diff = cwnd (rtt - base_rtt) / base_rtt`: the packets that wait in the queue.
 //! 3. Fewer than `alpha`: one packet more in flight. More than `beta`: one less. Between them: nothing changes.
 //! 4. Slow start doubles per RTT until `diff` exceeds `gamma`.
-//! 5. Loss is Reno's affair, and the RTTs of a recovery are not measured.
+//! 5. Loss is left to Reno, and the RTTs of a recovery are not measured.
 //!
 //! ```text
 //!              diff > gamma                        diff < alpha: +1
@@ -18,38 +18,38 @@
 //! Source: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
 //! 1995; Linux tcp_vegas.c, which the papers compared with.
 //!
-//! Differences from the paper: as in Linux, `diff` is divided by `base_rtt` and not by `rtt` (the paper's; larger by
-//! `rtt / base_rtt`), `rtt` is the smallest of the round and not its mean, slow start doubles every RTT and not every
-//! second one and ends at one packet (`gamma`), a round with fewer than three samples is Reno's, there is no
-//! fine-grained retransmission timer (loss detection is the driver's), and idling forgets `base_rtt`.
-//! Differences from Linux: `diff` keeps its fraction, so that "more than 4" begins at 4 and not at 5, a window that
-//! is not used does not grow, and a round ends by packets delivered and not by sequence numbers.
+//! Differences from the paper: as in Linux, `diff` is divided by `base_rtt` instead of `rtt` (so it is larger by `rtt /
+//! base_rtt`), `rtt` is the round's minimum instead of its mean, slow start doubles every RTT instead of every second
+//! one and ends at one packet (`gamma`), a round with fewer than three samples is left to Reno, there is no
+//! fine-grained retransmission timer (the driver detects losses), and idling forgets `base_rtt`.
+//! Differences from Linux: `diff` keeps its fraction, so that "more than 4" begins at 4 instead of 5, an unused window
+//! does not grow, and delivered packets instead of sequence numbers delimit a round.
 
 use crate::draw::{Digest, Draw};
 use crate::path::AckEvent;
 use crate::step::{Layout, Step, exports, mirror};
 use crate::{Ack, Law, Micros, Packets, Q16, Window};
 
-/// Linux: with fewer RTT samples in a round, all may come from delayed ACKs.
+/// Linux: the fewest RTT samples in a round; fewer may all come from delayed ACKs.
 const MIN_SAMPLES: u32 = 3;
 /// Linux: the smallest window that Vegas steps down to.
 const MIN_WINDOW: Packets = Packets(2);
 
 mirror! {
-    /// The thresholds of `diff`, as a map holds them too.
+    /// The thresholds of `diff`, also as stored in a map.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct Config as vegas_settings {
-        /// The window grows below.
+        /// The window grows below this threshold.
         pub alpha: Packets,
-        /// The window shrinks above; not below alpha.
+        /// The window shrinks above this threshold, which is not below `alpha`.
         pub beta: Packets,
-        /// Slow start ends above.
+        /// Slow start ends above this threshold.
         pub gamma: Packets,
     }
 }
 
 impl Config {
-    /// Those of Linux.
+    /// The thresholds of Linux.
     pub const LINUX: Self = Self { alpha: Packets(2), beta: Packets(4), gamma: Packets(1) };
 }
 
@@ -62,15 +62,15 @@ pub struct Vegas {
     /// The smallest RTT of the round.
     round_rtt: Micros,
     round_samples: u32,
-    /// What was delivered when the round began: it ends with a packet that left after that.
+    /// Packets delivered when the round began; it ends with a packet sent after that.
     round_began: Packets,
     diff: Q16,
-    /// There was a step.
+    /// True after the first step.
     stepped: bool,
 }
 
 impl Vegas {
-    /// A flow at its beginning.
+    /// The state of a new flow.
     pub const START: Self = Self {
         base_rtt: Micros::MAX,
         round_rtt: Micros::MAX,
@@ -80,7 +80,7 @@ impl Vegas {
         stepped: false,
     };
 
-    /// An acknowledgement, in recovery too: its RTT sample counts.
+    /// Takes the RTT sample of an acknowledgement, also in recovery.
     #[inline(always)]
     pub fn on_sample(&mut self, ack: &Ack) {
         if ack.rtt != Micros::ZERO {
@@ -90,8 +90,8 @@ impl Vegas {
         }
     }
 
-    /// An acknowledgement outside recovery, after its sample and before Reno's law: whether that grows the window, as it does in
-    /// slow start and in rounds that tell too little.
+    /// Takes an acknowledgement outside recovery, after its sample and before Reno's law. Returns whether that law
+    /// grows the window, as it does in slow start and in rounds with too few samples.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, ack: &Ack, window: &mut Window) -> Law {
         let since_round_began = ack.delivered_at_send.0.wrapping_sub(self.round_began.0) as i32;
@@ -103,7 +103,7 @@ impl Vegas {
         if samples < MIN_SAMPLES { Law::Grows } else { self.step(config, ack, rtt, window) }
     }
 
-    /// Recovery was left: what was measured in it counts no more. `delivered` as in [`Ack::delivered`].
+    /// Begins a round, also after recovery, without its measurements. `delivered` as in [`Ack::delivered`].
     #[inline(always)]
     pub fn begin_round(&mut self, delivered: Packets) {
         self.round_rtt = Micros::MAX;
@@ -111,18 +111,18 @@ impl Vegas {
         self.round_began = delivered;
     }
 
-    /// The flow sends again after idling: the path may be another.
+    /// Handles a restart after idling: the path may have changed.
     #[inline(always)]
     pub fn on_idle_restart(&mut self, delivered: Packets) {
         self.base_rtt = Micros::MAX;
         self.begin_round(delivered);
     }
 
-    /// The step of a round whose RTT was `rtt`.
+    /// Decides after a round whose smallest RTT was `rtt`.
     #[inline(always)]
     fn step(&mut self, config: &Config, ack: &Ack, rtt: Micros, window: &mut Window) -> Law {
         let (cwnd, base) = (window.cwnd.0 as u64, self.base_rtt.0 as u64);
-        // diff times base_rtt, so that comparing needs no quotient.
+        // `diff` times `base_rtt`, so that comparisons need no quotient.
         let waiting = cwnd * rtt.0.saturating_sub(self.base_rtt.0) as u64;
         let exceeds = |threshold: Packets| waiting > threshold.0 as u64 * base;
         self.diff = Q16::ratio(waiting.min(i64::MAX as u64) as i64, self.base_rtt.0);
@@ -144,25 +144,25 @@ impl Vegas {
         Law::Rests
     }
 
-    /// The smallest RTT so far.
+    /// The smallest RTT so far; `None` before the first.
     pub const fn base_rtt(&self) -> Option<Micros> {
         if self.base_rtt.0 == u32::MAX { None } else { Some(self.base_rtt) }
     }
 
-    /// The packets in the queue at the last step.
+    /// The packets in the queue at the last step; `None` before the first.
     pub const fn diff(&self) -> Option<Q16> {
         if self.stepped { Some(self.diff) } else { None }
     }
 }
 
-/// Lowers the window, and ssthresh with it: otherwise slow start would take it back up.
+/// Lowers the window and ssthresh: otherwise slow start would raise the window again.
 #[inline(always)]
 fn shrink(window: &mut Window, cwnd: u32) {
     window.cwnd = Packets(cwnd).max(MIN_WINDOW).min(window.cwnd.max(MIN_WINDOW));
     window.ssthresh = window.ssthresh.min(window.cwnd);
 }
 
-/// The step is an RTT sample, in recovery too.
+/// The step is an RTT sample, also in recovery.
 pub const SAMPLE: u32 = 0;
 /// The step is an acknowledgement for which the window may grow.
 pub const ACKNOWLEDGEMENT: u32 = 1;
@@ -177,17 +177,17 @@ mirror! {
     pub struct VegasStep as vegas_step {
         /// The flow's state.
         pub state: Vegas,
-        /// What happened; of a recovery's end and of a restart, only what was delivered.
+        /// The acknowledgement; the end of recovery and a restart use only its delivered count.
         pub event: AckEvent,
-        /// The window; then as it is decided.
+        /// The window; after the run, the decision.
         pub window: Window,
-        /// What is set.
+        /// The thresholds.
         pub settings: Config,
-        /// One of the four above.
+        /// The kind of step: one of the four above.
         pub kind: u32,
-        /// Not zero, in a decision: Reno's law is to grow the window.
+        /// Decision: not zero where Reno's law grows the window.
         pub law_grows: u32,
-        /// Zero.
+        /// Padding, zero.
         pub reserved: u32,
     }
 }
@@ -230,7 +230,7 @@ impl Step for VegasStep {
         if self.kind != SAMPLE || draw.rarely(2) {
             self.event = draw.acknowledge(&self.event);
         }
-        // A sample and its acknowledgement follow one another.
+        // An acknowledgement follows its sample.
         self.kind = match self.kind {
             SAMPLE => ACKNOWLEDGEMENT,
             _ if draw.rarely(8) => RECOVERED + draw.bits(1),

@@ -1,19 +1,19 @@
-//! Westwood+: what the path holds without a queue, by the rate at which data arrives, is the window after a loss.
+//! Westwood+: after a loss the window is the path's capacity without a queue, from the rate at which data arrives.
 //!
-//! 1. Once per RTT, and not more often than every 50 ms, the packets acknowledged meanwhile give a bandwidth sample.
-//! 2. Two low-pass filters in a row, which keep seven eighths each, make the bandwidth estimate of the samples.
-//! 3. A loss sets ssthresh to estimate times minimum RTT, and the window to no more.
+//! 1. Once per RTT, at most every 50 ms, the packets acknowledged meanwhile give a bandwidth sample.
+//! 2. Two low-pass filters in a row, each of which keeps seven eighths, turn the samples into the bandwidth estimate.
+//! 3. A loss sets ssthresh to estimate times minimum RTT, and lowers the window to it.
 //! 4. A time-out sets ssthresh in the same way, and the next RTT sample begins a new minimum.
-//! 5. All growth is Reno's affair.
+//! 5. All growth is Reno's.
 //!
 //! Source: Mascolo et al., TCP Westwood, MobiCom 2001; Grieco and Mascolo, ACM CCR 34(2), 2004 (Westwood+: one sample per
 //! RTT). Profile `Linux`: `tcp_westwood.c`.
 //!
-//! Differences from the papers: the filter has the fixed weights of Linux, where the 2001 paper computes them from the time
-//! between samples, and a sample spans 50 ms at least, as there. A loss before the first sample leaves Reno's half: there is no
-//! estimate, and Linux' two packets in its place are an accident. The profile `Linux` halves the window at the loss, as
-//! Reno, and sets the estimate when recovery ends.
-//! Difference from Linux: the estimate counts packets in units of 2^-32 a microsecond, and not whole bytes per tick.
+//! Differences from the papers: the filter has Linux's fixed weights, where the 2001 paper computes them from the time
+//! between samples, and a sample spans at least 50 ms, as in Linux. A loss before the first sample leaves Reno's half:
+//! there is no estimate, and Linux's two packets in its place are an accident. The profile `Linux` halves the window at
+//! the loss, as Reno does, and applies the estimate when recovery ends.
+//! Difference from Linux: the estimate is in units of 2^-32 packets per microsecond, not in whole bytes per tick.
 
 use crate::draw::{Digest, Draw};
 use crate::number::product;
@@ -21,14 +21,14 @@ use crate::path::AckEvent;
 use crate::step::{Layout, Step, exports, mirror};
 use crate::{Ack, Instant, Micros, Packets, Window};
 
-/// Linux `TCP_WESTWOOD_RTT_MIN`: the shortest time that a bandwidth sample spans.
+/// Linux `TCP_WESTWOOD_RTT_MIN`: the shortest span of a bandwidth sample.
 const MIN_SAMPLE_SPAN: Micros = Micros(50_000);
 /// Linux `tcp_westwood_bw_rttmin`; RFC 9002, section 7.2: the smallest window.
 const MIN_WINDOW: Packets = Packets(2);
-/// Bits behind the point of a bandwidth.
+/// Number of fractional bits of a bandwidth.
 const BITS: u32 = 32;
 
-/// When the estimate sets the window.
+/// The moment at which the estimate sets the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
     /// At the loss.
@@ -46,20 +46,19 @@ pub struct Westwood {
     /// The first filter's value and the second's, in packets per 2^32 microseconds; zero before the first sample.
     filtered: u64,
     estimate: u64,
-    /// When the present sample began.
+    /// The start of the present sample.
     sample_began: Instant,
-    /// What was delivered then.
+    /// Packets delivered at that time.
     delivered_then: Packets,
-    /// The RTT sample before; zero before the first, which begins a bandwidth sample.
+    /// The previous RTT sample; zero before the first, which begins a bandwidth sample.
     rtt: Micros,
     /// [`Micros::MAX`] before the first sample, and after a time-out until the next one.
     min_rtt: Micros,
-    /// Zero.
     reserved: u32,
 }
 
 impl Westwood {
-    /// A flow at its beginning.
+    /// The state of a new flow.
     pub const START: Self = Self {
         filtered: 0,
         estimate: 0,
@@ -70,7 +69,7 @@ impl Westwood {
         reserved: 0,
     };
 
-    /// An acknowledgement, in recovery too.
+    /// Takes an acknowledgement, also in recovery.
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack) {
         let is_first = self.rtt == Micros::ZERO;
@@ -80,7 +79,7 @@ impl Westwood {
         }
         let span = ack.now.since(self.sample_began);
         if is_first {
-            // What this acknowledgement covers was sent before the sample begins.
+            // The packets of this acknowledgement were sent before the sample begins.
             self.begin_sample(ack);
         } else if span > self.rtt.max(MIN_SAMPLE_SPAN) {
             self.add_sample(ack.delivered.0.wrapping_sub(self.delivered_then.0), span);
@@ -94,7 +93,7 @@ impl Westwood {
         self.delivered_then = ack.delivered;
     }
 
-    /// So many packets were acknowledged in `span`, which is above 50 ms: the rate is below 2^49, and seven times it fits.
+    /// Adds `packets` acknowledged in `span`, which is above 50 ms: the rate is below 2^49, and seven times it fits.
     #[inline(always)]
     fn add_sample(&mut self, packets: u32, span: Micros) {
         let sample = ((packets as u64) << BITS).checked_div(span.0 as u64).unwrap_or(0);
@@ -107,7 +106,7 @@ impl Westwood {
         self.estimate = (7 * self.estimate + self.filtered) >> 3;
     }
 
-    /// A loss or a mark begins an episode, and Reno has cut a window of `before` to `window`.
+    /// Handles the start of an episode (loss or mark), after Reno has cut a window of `before` to `window`.
     #[inline(always)]
     pub fn on_cut(&self, profile: Profile, before: Packets, window: &mut Window) {
         if profile == Profile::Paper
@@ -117,7 +116,7 @@ impl Westwood {
         }
     }
 
-    /// The recovery from an episode is over.
+    /// Handles the end of recovery.
     #[inline(always)]
     pub fn on_recovered(&self, profile: Profile, window: &mut Window) {
         if profile == Profile::Linux
@@ -127,7 +126,7 @@ impl Westwood {
         }
     }
 
-    /// A time-out: slow start leads back to the estimate, and the path may be another.
+    /// Handles a time-out: slow start leads back to the estimate, and the path may have changed.
     #[inline(always)]
     pub fn on_timeout(&mut self, window: &mut Window) {
         if let Some(estimated) = self.estimated_window() {
@@ -136,7 +135,7 @@ impl Westwood {
         self.min_rtt = Micros::MAX;
     }
 
-    /// What the path holds without a queue, in whole packets; none before both estimates.
+    /// The path's capacity without a queue, in whole packets; `None` before both estimates.
     #[inline(always)]
     pub fn estimated_window(&self) -> Option<Packets> {
         if self.estimate == 0 || self.min_rtt == Micros::MAX {
@@ -145,7 +144,7 @@ impl Westwood {
         Some(Packets((product(self.estimate, self.min_rtt.0) >> BITS) as u32).max(MIN_WINDOW))
     }
 
-    /// The bandwidth estimate in packets per 2^32 microseconds; none before the first sample.
+    /// The bandwidth estimate in packets per 2^32 microseconds; `None` before the first sample.
     #[inline(always)]
     pub const fn bandwidth(&self) -> Option<u64> {
         if self.estimate == 0 { None } else { Some(self.estimate) }
@@ -153,10 +152,10 @@ impl Westwood {
 }
 
 mirror! {
-    /// What can be set, as a map holds it.
+    /// The settings, as stored in a map.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct WestwoodSettings as westwood_settings {
-        /// When the estimate sets the window. 0: at the loss; otherwise as in Linux, when recovery ends.
+        /// The moment at which the estimate sets the window. 0: the loss; otherwise the end of recovery, as in Linux.
         pub profile: u32,
     }
 }
@@ -168,14 +167,14 @@ impl From<Profile> for WestwoodSettings {
 }
 
 impl WestwoodSettings {
-    /// The profile, as the core has it.
+    /// Converts to the core's profile.
     #[inline(always)]
     pub fn profile(&self) -> Profile {
         if self.profile == Profile::Paper as u32 { Profile::Paper } else { Profile::Linux }
     }
 }
 
-/// The step is an acknowledgement, in recovery too.
+/// The step is an acknowledgement, also in recovery.
 pub const SAMPLE: u32 = 0;
 /// The step is a loss or a mark, after which Reno has cut the window.
 pub const CUT: u32 = 1;
@@ -190,17 +189,17 @@ mirror! {
     pub struct WestwoodStep as westwood_step {
         /// The flow's state.
         pub state: Westwood,
-        /// The acknowledgement; nothing for other steps.
+        /// The acknowledgement; unused in other steps.
         pub event: AckEvent,
-        /// The window; then as it is decided.
+        /// The window; after the run, the decision.
         pub window: Window,
-        /// What is set.
+        /// The flow's settings.
         pub settings: WestwoodSettings,
-        /// One of the four above.
+        /// The kind of step: one of the four above.
         pub kind: u32,
         /// The window before Reno cut it.
         pub before: u32,
-        /// Zero.
+        /// Padding, zero.
         pub reserved: u32,
     }
 }

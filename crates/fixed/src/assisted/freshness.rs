@@ -1,4 +1,4 @@
-//! Whether there is advice to follow.
+//! Freshness of advice: when it is followed, and when it expires.
 //!
 //! ```text
 //!              first advice, or after a time-out two in a row
@@ -9,16 +9,16 @@
 //!                  the last advice held until then
 //! ```
 //!
-//! The paper (section 2.4) has a "certain time" without a value. Ours: six periods, so that five losses in a row (at 10 %
-//! loss one case in 100,000) are outlasted, and never less than a probe time-out of the path, since advice in band waits
-//! in the same queues as the flow's own packets.
+//! The paper (section 2.4) gives no value for its "certain time". Ours is six periods, so that five lost reports in a
+//! row (one case in 100,000 at 10 % loss) are survived, and at least a probe time-out of the path, since in-band advice
+//! waits in the same queues as the flow's own packets.
 
 use super::{Advice, Config, Path};
 use crate::{Instant, Micros};
 
-/// Reports in a row after a time-out before they are followed again: one may be a straggler.
+/// Reports in a row after a time-out before they are followed again: a single one may be a straggler.
 const FRESH_TO_RESUME: u8 = 2;
-/// A time-out is no shorter than Linux' smallest retransmission time-out (`TCP_RTO_MIN`): at a period of 10 ms in band, a
+/// The shortest time-out: Linux's smallest retransmission time-out (`TCP_RTO_MIN`). At a period of 10 ms in band, a
 /// link that pauses for 60 ms is no loss of advice.
 const MIN_TIMEOUT: Micros = Micros(200_000);
 
@@ -27,36 +27,36 @@ const MIN_TIMEOUT: Micros = Micros(200_000);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub struct Freshness {
-    /// When the period of the newest advice ended; older advice that comes later says nothing.
+    /// The end of the newest advice's period; older advice that arrives later is ignored.
     newest: Instant,
-    /// When the advice in hand will be too old, and reports before a time-out no longer count.
+    /// The expiry of the advice in hand; from then on, earlier reports no longer count.
     expires_at: Instant,
-    /// Reports that are still to come until they are followed; zero while they are.
+    /// Reports still needed before advice is followed; zero while it is.
     missing: u8,
 }
 
 impl Freshness {
-    /// Before the first advice.
+    /// The state before the first advice.
     pub const START: Self = Self { newest: Instant(0), expires_at: Instant(u64::MAX), missing: 1 };
 
-    /// There is advice to follow.
+    /// True while there is advice to follow.
     #[inline(always)]
     pub const fn is_following(&self) -> bool {
         self.missing == 0
     }
 
-    /// When the advice in hand will be too old; only while it is followed.
+    /// The expiry of the advice in hand; `None` unless it is followed.
     pub const fn expires_at(&self) -> Option<Instant> {
         if self.is_following() { Some(self.expires_at) } else { None }
     }
 
-    /// Advice of a later period than any so far.
+    /// True for advice whose period is later than all before.
     #[inline(always)]
     pub(super) fn is_news(&self, advice: &Advice) -> bool {
         advice.measured_at > self.newest
     }
 
-    /// Takes advice; false where it is older than what is known, or too old to follow.
+    /// Takes advice; returns false where it is older than the newest, or has expired.
     #[inline(always)]
     pub fn on_advice(&mut self, config: &Config, advice: &Advice, path: &Path) -> bool {
         let timeout = config.timeout_periods.of(advice.period.0 as u64).min(u32::MAX as u64) as u32;
@@ -70,7 +70,7 @@ impl Freshness {
         true
     }
 
-    /// Lets advice expire that is too old by `now`.
+    /// Drops advice that has expired by `now`.
     #[inline(always)]
     pub fn expire(&mut self, now: Instant) {
         if self.is_following() && self.expires_at <= now {

@@ -1,13 +1,13 @@
-//! NATCP and what caps another scheme to it: limits of what the network says of a user's bottleneck.
+//! NATCP, and its cap on other schemes: limits from the network's report about a user's bottleneck.
 //!
-//! 1. Once a period (50 ms) advice comes: the bottleneck's bandwidth BLBw, the minimum RTT, how many flows share it (beta).
+//! 1. Advice arrives once per period (50 ms): the bottleneck's bandwidth BLBw, the minimum RTT, the flows (beta).
 //! 2. NATCP: window = alpha x minRTT x BLBw / beta, paced at BLBw. Losses and RTTs change nothing.
-//! 3. NACubic, and BBR with network assistance: the window and rate of CUBIC and of BBR, capped to those of NATCP.
-//! 4. Without advice for some periods the scheme's own limits hold. After that two reports in a row are needed.
+//! 3. NACubic, and BBR with network assistance: the window and rate of CUBIC and of BBR, capped to NATCP's.
+//! 4. Without advice for some periods the scheme's own limits apply. After that, two reports in a row are needed.
 //!
-//! Source: S. Abbasloo, Y. Xu, H. J. Chao, H. Shi, U. C. Kozat, Y. Ye, "Toward Optimal Performance with Network Assisted
-//! TCP at Mobile Edge", HotEdge 2019, section 2.2.2. What differs from the paper, and why, is said where the schemes are
-//! registered: `crates/schemes/src/assisted`.
+//! Source: S. Abbasloo, Y. Xu, H. J. Chao, H. Shi, U. C. Kozat, Y. Ye, "Toward Optimal Performance with Network
+//! Assisted TCP at Mobile Edge", HotEdge 2019, section 2.2.2. The differences from the paper, and their reasons, are in
+//! `crates/schemes/src/assisted`, where the schemes are registered.
 
 mod freshness;
 pub mod step;
@@ -18,66 +18,66 @@ use crate::number::product;
 use crate::step::mirror;
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
 
-/// A dead link keeps this window: one packet to find it alive again, and one for a delayed ACK.
+/// The window on a dead link: one packet to find it alive again, and one for a delayed ACK.
 const MIN_WINDOW: Packets = Packets(2);
-/// The RTT while none is known: a delivery rate needs one (`bbr_init_pacing_rate_from_rtt` of Linux takes 1 ms, too).
+/// The RTT while none is known: a delivery rate needs one (as 1 ms in Linux's `bbr_init_pacing_rate_from_rtt`).
 const NOMINAL_RTT: Micros = Micros(1_000);
 const MICROS_PER_SECOND: u64 = 1_000_000;
 
 mirror! {
-    /// What the network says of a user's bottleneck: the value of the kernel's map `advice_1`, too.
+    /// The network's report about a user's bottleneck; also the value of the kernel's map `advice_1`.
     #[derive(Default)]
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct Advice as advice {
-        /// Of all the user's flows together (BLBw).
+        /// The bandwidth of all the user's flows together (BLBw).
         pub bandwidth: BytesPerSecond,
-        /// When the period that it is of ended, on the sender's clock; the kernel's is CLOCK_MONOTONIC.
+        /// The end of the measured period on the sender's clock; in the kernel CLOCK_MONOTONIC.
         pub measured_at as measured_at_us: Instant,
-        /// The minimum RTT; zero where the network does not tell.
+        /// The minimum RTT; zero where the network does not report it.
         pub min_rtt as min_rtt_us: Micros,
-        /// Between two reports.
+        /// The time between two reports.
         pub period as period_us: Micros,
-        /// The user's flows (beta); none counts as one.
+        /// The number of the user's flows (beta); zero counts as one.
         pub flows: u32,
-        /// Zero.
+        /// Padding, zero.
         pub reserved: u32,
     }
 }
 
 mirror! {
-    /// What the sender knows of its path.
+    /// The sender's view of its path.
     #[derive(Default)]
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct Path as path {
-        /// The time.
+        /// The current time.
         pub now as now_us: Instant,
-        /// Its own minimum RTT; zero for unknown.
+        /// The sender's minimum RTT; zero while unknown.
         pub min_rtt as min_rtt_us: Micros,
-        /// The smoothed RTT and four times its variation (RFC 9002, section 6.2.1).
+        /// The smoothed RTT plus four times its variation (RFC 9002, section 6.2.1).
         pub probe_timeout as probe_timeout_us: Micros,
         /// The size of a full packet in bytes.
         pub packet_bytes: u32,
-        /// Its smoothed RTT; zero for unknown.
+        /// The smoothed RTT; zero while unknown.
         pub rtt as rtt_us: Micros,
     }
 }
 
-/// What can be set.
+/// The settings of NATCP and of its cap.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Windows of this many bandwidth-delay products.
+    /// The window in bandwidth-delay products.
     pub alpha: Q16,
-    /// Paces at this share of the bandwidth.
+    /// The pacing rate as a multiple of the bandwidth.
     pub pacing_gain: Q16,
-    /// Periods without advice until the scheme's own limits hold.
+    /// Periods without advice until the scheme's own limits apply.
     pub timeout_periods: Q16,
-    /// Paces at the flow's share of the bandwidth and not at the whole.
+    /// Pacing at the flow's share of the bandwidth instead of all of it.
     pub paces_at_share: bool,
 }
 
 impl Default for Config {
-    /// The paper's window and rate (section 2.2.2); the time-out is ours: five reports lost in a row are outlasted.
+    /// The paper's window and rate (section 2.2.2). The time-out is ours: it survives five lost reports in a row.
     fn default() -> Self {
         Self {
             alpha: Q16(2 << 16),
@@ -88,7 +88,7 @@ impl Default for Config {
     }
 }
 
-/// A window and a pacing rate.
+/// Limits of a sender.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -99,12 +99,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// NATCP's, of advice that is followed. The minimum RTT is no less than the path's own: nothing comes back sooner, whatever
-    /// the network says.
+    /// NATCP's limits for advice that is followed. The minimum RTT is at least the path's own: nothing comes back
+    /// sooner, whatever the network reports.
     ///
-    /// With two packets in flight the rate is a packet per RTT at least. A packet that came back in that time shows that the link
-    /// carries as much, and two packets fill no queue. What the authors' code does at a bandwidth of zero (no pacing, and the window of
-    /// before) floods a dead link.
+    /// With two packets in flight the rate is at least one packet per RTT. A packet that came back in that time shows
+    /// that the link carries as much, and two packets fill no queue. The authors' code at a bandwidth of zero (no
+    /// pacing, and the previous window) floods a dead link.
     #[inline(always)]
     pub fn advised(config: &Config, advice: &Advice, path: &Path) -> Self {
         let min_rtt = or(advice.min_rtt.max(path.min_rtt), NOMINAL_RTT);
@@ -115,14 +115,14 @@ impl Limits {
         let cwnd = Packets(cwnd).max(MIN_WINDOW);
         let share = if config.paces_at_share { beta } else { 1 };
         let rate = config.pacing_gain.of(bandwidth).checked_div(share).unwrap_or(0);
-        // In an outage the RTT is that of packets that waited for its end.
+        // In an outage the smoothed RTT includes the wait for its end.
         let rtt = if bandwidth == 0 { min_rtt } else { or(path.rtt, min_rtt) };
         let per_rtt = (path.packet_bytes as u64 * MICROS_PER_SECOND).checked_div(rtt.0 as u64).unwrap_or(0);
         let least = if cwnd == MIN_WINDOW { per_rtt } else { 1 };
         Self { pacing: BytesPerSecond(rate.max(least).max(1)), cwnd }
     }
 
-    /// These limits, and no more than `cap`: NACubic, and BBR with network assistance.
+    /// Caps these limits to `cap`: NACubic, and BBR with network assistance.
     #[inline(always)]
     pub fn capped(self, cap: Self) -> Self {
         Self { pacing: self.pacing.min(cap.pacing), cwnd: self.cwnd.min(cap.cwnd) }
@@ -134,7 +134,7 @@ fn or(known: Micros, otherwise: Micros) -> Micros {
     if known == Micros::ZERO { otherwise } else { known }
 }
 
-/// The state of one flow: whether there is advice to follow.
+/// The state of one flow: the freshness of its advice.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
@@ -143,12 +143,11 @@ pub struct Assisted {
 }
 
 impl Assisted {
-    /// A flow at its beginning.
+    /// The state of a new flow.
     pub const START: Self = Self { freshness: Freshness::START };
 
-    /// An acknowledgement, with the newest advice there is: NATCP's limits where it is to be followed.
-    ///
-    /// True where `limits` are NATCP's; otherwise they are as they were.
+    /// Takes an acknowledgement with the newest advice. Where that is to be followed, sets `limits` to NATCP's and
+    /// returns true; otherwise leaves them unchanged and returns false.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, advice: &Advice, path: &Path, limits: &mut Limits) -> bool {
         let follows = self.follows(config, advice, path);
@@ -158,7 +157,7 @@ impl Assisted {
         follows
     }
 
-    /// The same, with `limits` as those of the scheme that is capped.
+    /// Like [`on_ack`](Self::on_ack), but caps `limits`, those of the capped scheme, to NATCP's.
     #[inline(always)]
     pub fn cap_on_ack(&mut self, config: &Config, advice: &Advice, path: &Path, limits: &mut Limits) -> bool {
         let follows = self.follows(config, advice, path);

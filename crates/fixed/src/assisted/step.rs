@@ -1,4 +1,4 @@
-//! A step of the core: what the kernel asks it. C: `assisted.h`.
+//! A step of the core, as the kernel calls it. C: `assisted.h`.
 
 use super::{Advice, Assisted, Config, Limits, Path};
 use crate::draw::{Digest, Draw};
@@ -6,14 +6,14 @@ use crate::step::{Layout, Step, exports, mirror};
 use crate::{BytesPerSecond, Instant, Micros, Packets, Q16};
 
 mirror! {
-    /// What can be set, as a map holds it.
+    /// The settings, as stored in a map.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct AssistedSettings as assisted_settings {
         /// The window in bandwidth-delay products, in units of 2^-16.
         pub alpha: i32,
         /// The pacing rate in bandwidths, in units of 2^-16.
         pub pacing_gain: i32,
-        /// Periods without advice until the base continues alone, in units of 2^-16.
+        /// Periods without advice until the base scheme continues alone, in units of 2^-16.
         pub timeout_periods: i32,
         /// Not zero: paces at the flow's share of the bandwidth.
         pub paces_at_share: u32,
@@ -32,7 +32,7 @@ impl From<Config> for AssistedSettings {
 }
 
 impl AssistedSettings {
-    /// As the core has them.
+    /// Converts to the core's settings.
     #[inline(always)]
     pub fn config(&self) -> Config {
         Config {
@@ -45,15 +45,15 @@ impl AssistedSettings {
 }
 
 mirror! {
-    /// Limits of a socket.
+    /// Pacing rate and window of a socket.
     #[derive(Default)]
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct SocketLimits as limits {
-        /// Bytes per second.
+        /// The pacing rate in bytes per second.
         pub pacing: u64,
-        /// Packets.
+        /// The window in packets.
         pub cwnd: u32,
-        /// Not zero, in a decision: there is advice to follow.
+        /// Not zero in a decision: advice is followed.
         pub follows: u32,
     }
 }
@@ -66,15 +66,15 @@ mirror! {
         pub state: Assisted,
         /// The newest advice.
         pub advice: Advice,
-        /// The path.
+        /// The sender's view of its path.
         pub path: Path,
-        /// What is set.
+        /// The flow's settings.
         pub settings: AssistedSettings,
-        /// The limits of the base; then as they are decided.
+        /// The limits of the base scheme; after the run, the decision.
         pub limits: SocketLimits,
-        /// Not zero: NATCP's limits cap those of the base. Zero: they take their place.
+        /// Not zero: NATCP's limits cap those of the base scheme. Zero: they replace them.
         pub caps: u32,
-        /// Zero.
+        /// Padding, zero.
         pub reserved: u32,
     }
 }

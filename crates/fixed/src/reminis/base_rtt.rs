@@ -2,24 +2,24 @@
 
 use crate::{Ack, Instant, Micros, Packets};
 
-/// Without a sample at or below the target for this long, the path is looked at. Our choice: many RTTs of any path that the
-/// target makes sense for.
+/// Time without a sample at or below the target after which the path is probed. Our choice: many RTTs of any path for
+/// which the target makes sense.
 const LONGEST_ABOVE_TARGET: Micros = Micros(1_000_000);
-/// The window meanwhile: the Guardian's floor. A packet that leaves with less in flight meets no queue of its own flow.
+/// The window during a probe: the Guardian's floor. A packet sent with less in flight meets no queue of its own flow.
 pub(super) const PROBE_WINDOW: Packets = Packets(2);
-/// Samples of such packets that tell the new path's RTT: the smallest of them. Our choice: two round trips.
+/// The number of such packets whose smallest RTT becomes the new path's. Our choice: two round trips.
 const PROBE_SAMPLES: u8 = 4;
 
-/// The smallest RTT so far (paper, section 3.1), learnt anew where no sample comes down to the target for a second, and
-/// packets that meet no queue of their own do not either.
+/// The smallest RTT so far (paper, section 3.1). It is measured again where for a second no sample comes down to the
+/// target, not even that of packets that meet no queue of their own flow.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub(super) struct BaseRtt {
-    /// Since the last sample at or below the target; zero where there was one just now.
+    /// The start of the time without a sample at or below the target; zero before.
     above_since: Instant,
     min: Micros,
-    /// Of the packets that were alone while probing.
+    /// The smallest RTT of packets that were alone during the probe.
     alone_min: Micros,
     alone: u8,
     probing: bool,
@@ -29,7 +29,7 @@ impl BaseRtt {
     pub(super) const START: Self =
         Self { above_since: Instant(0), min: Micros::MAX, alone_min: Micros::MAX, alone: 0, probing: false };
 
-    /// An acknowledgement with a sample.
+    /// Takes an acknowledgement with an RTT sample.
     #[inline(always)]
     pub(super) fn update(&mut self, ack: &Ack, target: Micros) {
         self.min = self.min.min(ack.rtt);
@@ -56,7 +56,7 @@ impl BaseRtt {
         *self = Self { min: self.min, ..Self::START };
     }
 
-    /// The window is to be [`PROBE_WINDOW`].
+    /// True while the window has to be [`PROBE_WINDOW`].
     #[inline(always)]
     pub(super) const fn is_probing(&self) -> bool {
         self.probing

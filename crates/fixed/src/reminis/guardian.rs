@@ -7,13 +7,13 @@ use crate::{Instant, Micros, Packets, Q16, Window};
 
 /// mu before the first interval (paper, Appendix E.1).
 const INITIAL_MU: Q16 = Q16::ONE;
-/// Beyond it the sigmoid is 0 or 1 whatever is drawn, so that the draw needs no larger mu.
+/// The largest magnitude of mu that a draw needs: beyond it the sigmoid is 0 or 1 for any word.
 const MOST_OF_MU: Q16 = Q16(64 << 16);
-/// Where packets are lost, exploration raises the window to no more than this many times what a round trip delivers. The
-/// paper names no bound; without one a buffer of a packet, whose delay never rises, lets the window grow for ever. Our
-/// choice: exploration and slow start double a window each, so three quarters have to be lost before it acts.
+/// Bound of exploration where packets are lost: the window in multiples of the packets delivered per round trip. The
+/// paper names none; without one the window grows without limit on a one-packet buffer, whose delay never rises. Our
+/// choice: exploration and slow start each double a window, so three quarters have to be lost before it acts.
 const MOST_OF_DELIVERED: u32 = 4;
-/// What the delay and its slope say (paper, section 3.1).
+/// The Guardian's reading of the delay and its slope (paper, section 3.1).
 #[repr(u8)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
@@ -28,14 +28,14 @@ pub enum Zone {
     Cut = 3,
 }
 
-/// What was seen in a sampling interval.
+/// Observations of a sampling interval.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
     pub(super) now: Instant,
     /// Mean of the RTT samples that arrived in the interval.
     pub(super) mean_rtt: Micros,
     pub(super) min_rtt: Micros,
-    /// The interval's length, as it should be.
+    /// The nominal length of the interval.
     pub(super) length: Micros,
     /// The delay target, above `min_rtt`.
     pub(super) target: Micros,
@@ -58,17 +58,17 @@ impl Seen {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub(super) struct Guardian {
-    /// No further CM cut before: the last one has not shown in the delay yet.
+    /// The earliest time of the next CM cut: until then the last one has not shown in the delay.
     next_cut_at: Instant,
-    /// Mean of the interval before; zero for none.
+    /// The mean RTT of the previous interval; zero before the first.
     previous_rtt: Micros,
     /// The mean of the Gaussian that exploration draws from; it follows the slope of the delay.
     pub(super) mu: Q16,
-    /// What the last multiplication left beyond whole packets, in 2^-16: a window of three packets that lost it each time
-    /// would hardly grow.
+    /// The fraction of a packet that the last multiplication left, in units of 2^-16: without it a window of three
+    /// packets would hardly grow.
     fraction: u16,
     pub(super) zone: Zone,
-    /// The one write to ssthresh is done: the delay has exceeded the target once.
+    /// True after the one write to ssthresh: the delay has exceeded the target once.
     slow_start_ended: bool,
 }
 
@@ -101,7 +101,7 @@ impl Guardian {
         let factor = match self.zone {
             Zone::Explore if seen.cwnd_limited => self.explore(config, seen, window.cwnd, random),
             Zone::Slow if config.proactive_slowdown => {
-                // PS (paper, Equations 3 and 4): the delay will rise once more as it just did.
+                // PS (paper, Equations 3 and 4): the delay is expected to rise once more by the same amount.
                 seen.safe_zone(seen.mean_rtt.0 as i64 + rise).min(Q16::ZERO).exp2()
             }
             Zone::Cut => self.cut(config, seen),
@@ -118,7 +118,7 @@ impl Guardian {
         }
     }
 
-    /// The window times `factor`, no smaller than the floor.
+    /// Multiplies the window by `factor`, down to the floor.
     #[inline(always)]
     fn multiply(&mut self, window: &mut Window, factor: Q16) {
         let parts = ((window.cwnd.0 as u64) << 16) + self.fraction as u64;
@@ -127,7 +127,7 @@ impl Guardian {
         self.fraction = parts as u16;
     }
 
-    /// NDE (paper, section 3.2), within what is delivered at all.
+    /// NDE (paper, section 3.2), bounded by the packets delivered where some are lost.
     #[inline(always)]
     fn explore(&self, config: &Config, seen: &Seen, cwnd: Packets, random: u32) -> Q16 {
         let mu = self.mu.clamp(Q16(-MOST_OF_MU.0), MOST_OF_MU);
@@ -159,9 +159,9 @@ impl Guardian {
         seen.safe_zone(seen.mean_rtt.0 as i64).minus(Q16::ONE).exp2()
     }
 
-    /// ssthresh goes towards the window that would have met the target; and with the window where that meets it (profile
-    /// `following`; ours). A fade that lasts a cut or two moves it little; after a lasting fall a dozen cuts have taken it
-    /// there. The quarter is a choice of how long "lasting" is; 0.1 to 0.5 would do.
+    /// Moves ssthresh towards the window that would have met the target, and up with a window that meets it (profile
+    /// `following`; ours). A fade that lasts for a cut or two moves it little; a lasting fall moves it all the way
+    /// within a dozen cuts. The step of a quarter decides how long "lasting" is; 0.1 to 0.5 would do.
     #[inline(always)]
     fn follow(&self, seen: &Seen, factor: Q16, window: &mut Window) {
         if window.ssthresh == Packets::INFINITE_SSTHRESH {
@@ -171,7 +171,7 @@ impl Guardian {
             window.ssthresh = window.ssthresh.max(window.cwnd);
         } else if factor < Q16::ONE {
             let fitting = (window.cwnd.0 as u64 * seen.target.0 as u64).checked_div(seen.mean_rtt.0 as u64);
-            // A quarter of the way, to the nearest packet: small thresholds would fall by the rounding alone.
+            // A quarter of the way, to the nearest packet: rounding down would by itself lower small thresholds.
             let parts = window.ssthresh.0 as u64 * 3 + fitting.unwrap_or(0) + 2;
             window.ssthresh = Packets((parts >> 2) as u32);
         }
@@ -184,7 +184,7 @@ mod tests {
 
     const UNIT: f64 = 1.0 / 65536.0;
 
-    /// A path of 20 ms with a target of 30.
+    /// Observations on a path with an RTT of 20 ms and a target of 30 ms.
     fn seen(mean_rtt: u32) -> Seen {
         Seen {
             now: Instant(1_000_000),
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// The Guardian's factor for a window, after an interval of `previous`.
+    /// The Guardian's factor for a window after an interval with a mean RTT of `previous`.
     fn factor(previous: u32, mean_rtt: u32, mu: Q16, word: u32) -> f64 {
         let mut guardian = Guardian { previous_rtt: Micros(previous), mu, ..Guardian::START };
         let mut window = Window { cwnd: Packets(1 << 24), ssthresh: Packets(1) };
@@ -263,7 +263,7 @@ mod tests {
             let config = Config { profile, ..Config::default() };
             let mut guardian = Guardian { previous_rtt: Micros(30_000), ..Guardian::START };
             let mut window = Window { cwnd: Packets(1000), ssthresh: Packets(2000) };
-            // At the target's edge: half of the window. The second interval ends 20 ms after the first.
+            // At the target's edge a cut halves the window. The second interval ends 20 ms after the first.
             guardian.act(&config, &seen(30_001), &mut window, 0);
             guardian.act(&config, &Seen { now: Instant(1_020_000), ..seen(30_001) }, &mut window, 0);
             assert_eq!(window.cwnd, Packets(after));

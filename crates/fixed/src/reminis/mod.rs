@@ -1,19 +1,19 @@
-//! Reminis' Guardian: random exploration, proactive and reactive slowdowns over the kernel's AIMD.
+//! Reminis's Guardian: random exploration, proactive and reactive slowdowns over the kernel's AIMD.
 //!
 //! 1. The kernel's law (Reno or CUBIC) grows the window on acknowledgements and shrinks it on loss.
 //! 2. Once per sampling interval (SI, the minimum RTT) the Guardian looks at the mean RTT and its slope.
 //! 3. It explores, slows down or cuts: it multiplies the window; `guardian` has the rules.
-//! 4. The minimum RTT is learnt anew where no sample meets the target for a second (`base_rtt`).
+//! 4. The minimum RTT is measured again where no sample meets the target for a second (`base_rtt`).
 //!
 //! Source: P. Pazhooheshy, S. Abbasloo, Y. Ganjali, "A Simple Non-Deterministic Approach Can Adapt to Complex
-//! Unpredictable 5G Cellular Networks", 2023. What differs from the paper, and why, is said where the scheme is
-//! registered: `crates/schemes/src/reminis`.
+//! Unpredictable 5G Cellular Networks", 2023. The differences from the paper, and their reasons, are in
+//! `crates/schemes/src/reminis`, where the scheme is registered.
 //!
-//! Differences that the kernel makes: there is no timer, so that an interval ends with the first acknowledgement after it; on
-//! short paths SI and target have floors ([`MIN_INTERVAL`], [`MIN_QUEUEING`]).
+//! Differences due to the kernel: without a timer, an interval ends with the first acknowledgement after it; on short
+//! paths SI and target have floors ([`MIN_INTERVAL`], [`MIN_QUEUEING`]).
 //!
-//! Per acknowledgement: [`Reminis::on_ack`], the law's growth, [`Reminis::after_law`]. Around the law's cut for a loss:
-//! [`Reminis::before_law`], [`Reminis::after_law`].
+//! Calls for an acknowledgement: [`Reminis::on_ack`], the law's growth, [`Reminis::after_law`]. Calls around the law's
+//! cut for a loss: [`Reminis::before_law`], [`Reminis::after_law`].
 
 mod base_rtt;
 mod guardian;
@@ -26,53 +26,53 @@ use crate::{Ack, Instant, Micros, Packets, Q16, Window};
 use base_rtt::BaseRtt;
 use guardian::Guardian;
 
-/// The shortest SI. In a data centre (an RTT of 30 us) the scheduler delays acknowledgements by more than a round trip, and
-/// each interval of one would be a catastrophe: measured 0.5 to 0.7 Gbit/s instead of 13 and more. 2 ms are below every path
-/// of the paper (5 ms, Figure 15).
+/// The shortest SI. In a data centre (RTT 30 us) the scheduler delays acknowledgements by more than a round trip, and
+/// every interval of one would be a catastrophe: 0.5 to 0.7 Gbit/s were measured instead of 13 and more. 2 ms is below
+/// every path of the paper (5 ms, Figure 15).
 pub const MIN_INTERVAL: Micros = Micros(2_000);
-/// The least queueing that a target allows which is a multiple of the minimum RTT. Of the same measurement; the least on the
-/// paper's paths is 2.5 ms.
+/// The least queueing delay of a target that is a multiple of the minimum RTT, from the same measurement. The least on
+/// the paper's paths is 2.5 ms.
 pub const MIN_QUEUEING: Micros = Micros(2_000);
-/// The default target in minimum RTTs, and what one that no queue could meet is raised to (paper, sections 3.1 and 6).
+/// The default target in minimum RTTs; also replaces one that no queue could meet (paper, sections 3.1 and 6).
 pub const DEFAULT_MULTIPLE: Q16 = Q16(3 << 15);
 /// The window's floor. The paper names none; two keep delayed ACKs alive (RFC 5681's loss window is one).
 const MIN_WINDOW: Packets = Packets(2);
 
-/// Which reading of the paper.
+/// The reading of the paper.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// The one that reproduces its results: a cut at most once per RTT, ssthresh left alone.
+    /// The reading that reproduces the paper's results: a cut at most once per RTT, ssthresh left alone.
     #[default]
     Paper = 0,
     /// Algorithms 1 and 2 as printed: a cut in every interval, and ssthresh with it.
     Literal = 1,
-    /// This project's: ssthresh follows the window that meets the target.
+    /// This project's variant: ssthresh follows the window that meets the target.
     Following = 2,
 }
 
-/// How exploration picks its x.
+/// The source of exploration's x.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Exploration {
-    /// From the Gaussian.
+    /// A draw from the Gaussian.
     #[default]
     Random = 0,
-    /// Its mean.
+    /// The mean of the Gaussian.
     Deterministic = 1,
-    /// Not at all.
+    /// No exploration.
     Off = 2,
 }
 
-/// What can be set.
+/// The settings.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// The target RTT (DTT); zero for the multiple.
+    /// The target RTT (DTT); zero to use `multiple`.
     pub target: Micros,
-    /// The target in minimum RTTs.
+    /// The target in multiples of the minimum RTT.
     pub multiple: Q16,
-    /// Which reading of the paper.
+    /// The reading of the paper.
     pub profile: Profile,
     /// Non-deterministic exploration (NDE).
     pub exploration: Exploration,
@@ -96,7 +96,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The target on a path of this minimum RTT, always above that, and whether it had to be raised.
+    /// The target on a path of this minimum RTT, always above it, and whether it was raised.
     #[inline(always)]
     fn target(&self, min_rtt: Micros) -> (Micros, bool) {
         if self.target > min_rtt {
@@ -118,7 +118,7 @@ struct Interval {
     ends_at: Instant,
     rtt_sum: u64,
     rtt_count: u32,
-    /// What was delivered when it began.
+    /// Packets delivered when the interval began.
     delivered_before: Packets,
     cwnd_limited: bool,
     lost: bool,
@@ -140,7 +140,7 @@ impl Interval {
         self.rtt_sum.checked_div(self.rtt_count as u64).map(|mean| Micros(mean.min(u32::MAX as u64) as u32))
     }
 
-    /// The one that `now` is in begins; those of no acknowledgement are passed over.
+    /// Begins the interval that contains `now`, and skips those without an acknowledgement.
     #[inline(always)]
     fn restart(&mut self, now: Instant, length: Micros, delivered: Packets) {
         let late = now.0.saturating_sub(self.ends_at.0);
@@ -156,7 +156,7 @@ impl Interval {
     }
 }
 
-/// The state of one flow: 96 bytes, which fit into the kernel's 104 of a socket (`icsk_ca_priv`).
+/// The state of one flow: 96 bytes, which fit into the kernel's 104 bytes per socket (`icsk_ca_priv`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
@@ -164,9 +164,9 @@ pub struct Reminis {
     interval: Interval,
     base_rtt: BaseRtt,
     guardian: Guardian,
-    /// At the last decision; zero before.
+    /// The target at the last decision; zero before the first.
     target: Micros,
-    /// The window behind a probe of the path; zero without one.
+    /// The window behind a probe of the path; zero outside a probe.
     window_behind_probe: Packets,
     target_raised: bool,
 }
@@ -174,7 +174,7 @@ pub struct Reminis {
 const _: () = assert!(size_of::<Reminis>() <= 104, "icsk_ca_priv");
 
 impl Reminis {
-    /// A flow at its beginning.
+    /// The state of a new flow.
     pub const START: Self = Self {
         interval: Interval {
             ends_at: Instant(0),
@@ -191,7 +191,7 @@ impl Reminis {
         target_raised: false,
     };
 
-    /// An acknowledgement: before the law grows the window for it. `random` is uniform; not every call uses it.
+    /// Takes an acknowledgement before the law grows the window for it. `random` is a uniform word, not always used.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, ack: &Ack, window: &mut Window, random: u32) {
         self.before_law(window);
@@ -201,7 +201,7 @@ impl Reminis {
         self.interval.add(ack);
         if ack.rtt != Micros::ZERO {
             self.base_rtt.update(ack, self.target);
-            // The first sample after a silence may be seconds long, and the interval with it, until a shorter one comes.
+            // The first sample after a silence may be seconds long; so is the interval, until a shorter sample comes.
             let longest = ack.now.after(self.interval_length());
             if self.interval.ends_at == Instant(0) || longest < self.interval.ends_at {
                 self.interval.ends_at = longest;
@@ -209,7 +209,7 @@ impl Reminis {
         }
     }
 
-    /// Before the law cuts the window for a loss: it is to see the window behind a probe of the path.
+    /// Restores the window behind a probe, before the law cuts it for a loss.
     #[inline(always)]
     pub fn before_law(&mut self, window: &mut Window) {
         let behind = core::mem::take(&mut self.window_behind_probe);
@@ -218,7 +218,7 @@ impl Reminis {
         }
     }
 
-    /// After the law: while the path is probed, packets are to be alone.
+    /// Lowers the window during a probe of the path, after the law, so that packets are alone.
     #[inline(always)]
     pub fn after_law(&mut self, window: &mut Window) {
         if self.base_rtt.is_probing() && window.cwnd > base_rtt::PROBE_WINDOW {
@@ -227,20 +227,20 @@ impl Reminis {
         }
     }
 
-    /// The path is probed: [`after_law`](Self::after_law) lowers the window, and [`before_law`](Self::before_law) raises it.
-    /// Otherwise neither does anything.
+    /// True during a probe of the path: [`after_law`](Self::after_law) lowers the window, and
+    /// [`before_law`](Self::before_law) raises it. Otherwise neither has an effect.
     #[inline(always)]
     pub const fn is_probing(&self) -> bool {
         self.base_rtt.is_probing()
     }
 
-    /// When the sampling interval ends; none before the first sample.
+    /// The end of the sampling interval; `None` before the first sample.
     #[inline(always)]
     pub fn interval_ends_at(&self) -> Option<Instant> {
         if self.interval.ends_at == Instant(0) { None } else { Some(self.interval.ends_at) }
     }
 
-    /// The sampling interval is over: for who has a timer, at its end. `delivered` as in [`Ack::delivered`].
+    /// Ends the sampling interval on time, for callers that have a timer. `delivered` as in [`Ack::delivered`].
     pub fn on_interval_end(&mut self, config: &Config, delivered: Packets, window: &mut Window, random: u32) {
         self.before_law(window);
         self.decide(config, self.interval.ends_at, delivered, window, random);
@@ -258,7 +258,7 @@ impl Reminis {
         if let Some(mean_rtt) = self.interval.mean_rtt() {
             (self.target, self.target_raised) = config.target(self.base_rtt.get());
             let seen = guardian::Seen {
-                // Not when the acknowledgement came: what was seen is of then.
+                // The interval's end, not the acknowledgement's arrival: the observations are from then.
                 now: self.interval.ends_at,
                 mean_rtt,
                 min_rtt: self.base_rtt.get(),
@@ -284,7 +284,7 @@ impl Reminis {
         self.target
     }
 
-    /// The target asked for could not be met by any queue, and was raised.
+    /// True where no queue could meet the target in the settings, so that it was raised.
     pub const fn is_target_raised(&self) -> bool {
         self.target_raised
     }
@@ -299,7 +299,7 @@ impl Reminis {
         self.guardian.mu
     }
 
-    /// Where the delay and its slope were at the last decision.
+    /// The zone of the delay and its slope at the last decision.
     pub const fn zone(&self) -> Zone {
         self.guardian.zone
     }

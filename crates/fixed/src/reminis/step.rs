@@ -1,4 +1,4 @@
-//! A step of the core: what the kernel asks it. C: `reminis.h`.
+//! A step of the core, as the kernel calls it. C: `reminis.h`.
 
 use super::{Config, Exploration, Profile, Reminis};
 use crate::draw::{Digest, Draw};
@@ -7,12 +7,12 @@ use crate::step::{Layout, Step, exports, mirror};
 use crate::{Micros, Q16, Window};
 
 mirror! {
-    /// What can be set, as a map holds it.
+    /// The settings, as stored in a map.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct ReminisSettings as reminis_settings {
-        /// The target RTT (DTT) in microseconds; zero for the multiple.
+        /// The target RTT (DTT) in microseconds; zero to use `multiple`.
         pub target_us: u32,
-        /// The target in minimum RTTs, in units of 2^-16.
+        /// The target in multiples of the minimum RTT, in units of 2^-16.
         pub multiple: i32,
         /// 0 `paper`, 1 `literal`, 2 `following`.
         pub profile: u32,
@@ -39,7 +39,7 @@ impl From<Config> for ReminisSettings {
 }
 
 impl ReminisSettings {
-    /// The settings as the core has them. A number that stands for nothing stands for the default.
+    /// Converts to the core's settings. A number without a meaning stands for the default.
     #[inline(always)]
     pub fn config(&self) -> Config {
         Config {
@@ -63,9 +63,9 @@ impl ReminisSettings {
 
 /// The step is an acknowledgement, before the law grows the window for it.
 pub const ACKNOWLEDGEMENT: u32 = 0;
-/// The law is to cut the window for a loss.
+/// The step precedes the law's cut of the window for a loss.
 pub const BEFORE_LAW: u32 = 1;
-/// The law has had its turn.
+/// The step follows the law's change of the window.
 pub const AFTER_LAW: u32 = 2;
 
 mirror! {
@@ -74,15 +74,15 @@ mirror! {
     pub struct ReminisStep as reminis_step {
         /// The flow's state.
         pub state: Reminis,
-        /// What happened; nothing around the law.
+        /// The acknowledgement; unused in the steps around the law.
         pub event: AckEvent,
-        /// The window as the law left it; then as it is decided.
+        /// The window that the law left; after the run, the decision.
         pub window: Window,
-        /// What is set.
+        /// The flow's settings.
         pub settings: ReminisSettings,
-        /// One of the three above.
+        /// The kind of step: one of the three above.
         pub kind: u32,
-        /// Not zero, in a decision: the path is probed, and the steps around the law matter.
+        /// Decision: not zero during a probe of the path, when the steps around the law matter.
         pub is_probing: u32,
     }
 }

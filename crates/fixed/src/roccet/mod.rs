@@ -1,9 +1,9 @@
 //! ROCCET: CUBIC that also answers delay, for queues that no other sender fills (RLC in LTE and 5G).
 //!
-//! 1. **Launch** is slow start. It ends where RTTs are twice the least while the rate of acknowledged packets has stopped growing.
-//! 2. **Orbiter** is CUBIC. Every five RTTs, where RTTs are twice the least and more was sent than acknowledged, the window is cut
-//!    as for a loss, and then **drains** for 100 ms without growth.
-//! 3. After 5 s without a lower RTT it **probes**: half the window shows the RTT of an empty queue, and then the old window is back.
+//! 1. **Launch** is slow start. It ends when RTTs are twice the least and the rate of acknowledgements stops growing.
+//! 2. **Orbiter** is CUBIC. Every five RTTs, if RTTs are twice the least and more was sent than acknowledged, it cuts
+//!    the window as for a loss, and then **drains** for 100 ms without growth.
+//! 3. After 5 s without a lower RTT it **probes** the RTT of an empty queue with half of the window, then restores it.
 //!
 //! ```text
 //!            queue, loss or          queue and sent > acknowledged
@@ -15,49 +15,49 @@
 //!                             Probe
 //! ```
 //!
-//! Source: a description of the patches for Linux of 2026 and of their review; neither code nor paper was read.
+//! Source: a description of the Linux patches of 2026 and of their review; neither code nor paper was read.
 //!
-//! **Differences, and where the description leaves a choice.** "Not while more was sent than acknowledged" would stop growth after one
-//! packet in five RTTs, since growth itself is sent: growth stops at the excess that also makes an event, a hundredth of the window.
-//! A recovery has had its cut, so that no event comes within one. Sent and acknowledged are counted in packets, and an interval's
-//! packets from its first acknowledgement, which is not one of them.
+//! **Differences, and choices that the description leaves open.** "Not while more was sent than acknowledged" would
+//! stop growth after one packet in five RTTs, since growth itself is sent: growth stops at the excess that also makes
+//! an event, a hundredth of the window. A recovery has already cut the window, so no event occurs in one. Data sent and
+//! acknowledged are counted in packets, and those of an interval from its first acknowledgement, exclusive.
 
 use crate::{Ack, Instant, Micros, Packets, Q16, Window};
 
 pub mod step;
 
-/// srRTT above which there is a queue, in least RTTs above the least.
+/// The srRTT above which there is a queue, as a multiple of the least RTT.
 const QUEUE: Q16 = Q16::ONE;
 /// Weight of a sample in srRTT: 0.2.
 const WEIGHT: Q16 = Q16(13_107);
-/// What acknowledged packets are counted in.
+/// The interval over which acknowledged packets are counted.
 const RATE_INTERVAL: Micros = Micros(100_000);
-/// Packets in [`RATE_INTERVAL`] by which the rate must grow for Launch to go on.
+/// Growth in packets from one [`RATE_INTERVAL`] to the next that Launch must exceed to go on.
 const LEAST_GROWTH: u32 = 10;
-/// A count of acknowledged packets is forgotten after so long without any.
+/// Time without acknowledgements after which their count is forgotten.
 const RATE_FORGOTTEN: Micros = Micros(2_000_000);
-/// From then on Launch ends where the window is not used, even if it never was.
+/// Time after which Launch ends where the window is unused, even if it never was used.
 const UNUSED_AFTER: Micros = Micros(500_000);
-/// RTTs from one look at the queue to the next, and the longest time.
+/// RTTs between two looks at the queue; then the longest time between them in microseconds.
 const LOOK_RTTS: u64 = 5;
 const LOOK_AT_MOST: u64 = 1_000_000;
-/// Windows in the excess of packets sent over those acknowledged that means a growing queue: a hundredth.
+/// Reciprocal of the excess of packets sent over acknowledged, in windows, that shows a growing queue: a hundredth.
 const EXCESSES_PER_WINDOW: u64 = 100;
-/// How long an event stops growth.
+/// Time for which an event stops growth.
 const DRAIN: Micros = Micros(100_000);
-/// Without a lower RTT for so long, it is probed for.
+/// Time without a lower RTT after which the flow probes.
 const PROBE_AFTER: Micros = Micros(5_000_000);
-/// A probe lasts an RTT, within these.
+/// The bounds of a probe's duration, which is one RTT.
 const PROBE_AT_LEAST: Micros = Micros(200_000);
 const PROBE_AT_MOST: Micros = Micros(10_000_000);
-/// The least window of Launch's end and of a probe, and the window after a time-out.
+/// The smallest window of Launch's end and of a probe, and the window after a time-out.
 pub const LEAST_WINDOW: Packets = Packets(10);
-/// Nothing is limited, or was counted.
+/// No limit, or no count yet.
 const NONE: Packets = Packets(u32::MAX);
-/// Has not begun.
+/// Not begun yet.
 const NEVER: Instant = Instant(u64::MAX);
 
-/// What it does.
+/// The phase of a flow.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
@@ -66,34 +66,34 @@ pub enum Phase {
     Launch = 0,
     /// CUBIC.
     Orbiter = 1,
-    /// The queue empties.
+    /// No growth while the queue empties.
     Drain = 2,
-    /// A smaller window, and then as long the old one.
+    /// A smaller window, and then the old one for the same time.
     Probe = 3,
 }
 
-/// What CUBIC does.
+/// CUBIC's action.
 #[repr(u32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Law {
-    /// Nothing.
+    /// None: the window stays.
     Rests = 0,
-    /// It grows for the acknowledgement.
+    /// Growth for the acknowledgement.
     Grows = 1,
-    /// Nothing, and its clock stands still.
+    /// None, and CUBIC's clock stops.
     Waits = 2,
-    /// It cuts its window.
+    /// A cut of the window.
     Cuts = 3,
-    /// It begins anew, with the window that was decided.
+    /// A restart with the decided window.
     Begins = 4,
 }
 
-/// What else there is to an acknowledgement.
+/// Further facts about the sender at an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sender {
     /// The smoothed RTT.
     pub srtt: Micros,
-    /// Packets sent since the flow began, repeated ones too. Wraps.
+    /// Packets sent since the flow began, including retransmissions. Wraps.
     pub sent: Packets,
     /// The flow is in recovery.
     pub in_recovery: bool,
@@ -107,31 +107,31 @@ pub struct Roccet {
     rtts: Rtts,
     rate: AckRate,
     look: Look,
-    /// Of Launch: its first acknowledgement.
+    /// Launch: the time of its first acknowledgement.
     launched_at: Instant,
-    /// Of a probe: when its smaller window ends.
+    /// Probe: the end of its smaller window.
     low_until: Instant,
-    /// Of a probe and of Drain.
+    /// Probe and Drain: the end.
     until: Instant,
-    /// Of a probe's smaller window.
+    /// Probe: its smaller window; [`NONE`] otherwise.
     most: Packets,
     phase: Phase,
-    /// Launch has ended before.
+    /// Not zero: Launch has ended before.
     has_launched: u32,
-    /// Of Launch: the window was used, or had the time for it.
+    /// Launch, not zero: the window was used, or [`UNUSED_AFTER`] has passed.
     is_judged: u32,
 }
 
-/// What RTTs say of the queue.
+/// The queue as RTTs show it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 struct Rtts {
-    /// When the least was last lowered.
+    /// The time of the last lower RTT.
     lowered_at: Instant,
-    /// Since the last probe; [`Micros::MAX`] before a sample.
+    /// The least RTT since the last probe; [`Micros::MAX`] before a sample.
     least: Micros,
-    /// In least RTTs above the least.
+    /// The smoothed excess over the least RTT, as a multiple of it.
     sr_rtt: Q16,
     last: Micros,
     jitter: Micros,
@@ -144,16 +144,15 @@ struct Rtts {
 struct AckRate {
     since: Instant,
     last_ack: Instant,
-    /// Delivered when the interval began.
+    /// Packets delivered when the interval began.
     before: Packets,
-    /// In the interval before, and in the one before that.
+    /// Packets in the last complete interval, and in the one before it.
     current: Packets,
     last: Packets,
-    /// Zero.
     reserved: u32,
 }
 
-/// Where the present interval of [`LOOK_RTTS`] began.
+/// The start of the present interval of [`LOOK_RTTS`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -177,7 +176,7 @@ impl Rtts {
         self.last = sample;
     }
 
-    /// srRTT is above what jitter alone explains.
+    /// True where srRTT exceeds the level that jitter alone explains.
     #[inline(always)]
     fn show_queue(&self) -> bool {
         self.sr_rtt > QUEUE.plus(Q16::ratio(self.jitter.0 as i64, self.least.0))
@@ -213,7 +212,7 @@ impl AckRate {
 }
 
 impl Roccet {
-    /// A flow at its beginning.
+    /// The state of a new flow.
     pub const START: Self = Self {
         rtts: Rtts {
             lowered_at: Instant(0),
@@ -233,7 +232,7 @@ impl Roccet {
         is_judged: 0,
     };
 
-    /// An acknowledgement, when CUBIC's window is `window`.
+    /// Takes an acknowledgement while CUBIC's window is `window`.
     #[inline(always)]
     pub fn on_ack(&mut self, ack: &Ack, sender: &Sender, window: &mut Window) -> Law {
         if ack.rtt != Micros::ZERO {
@@ -323,7 +322,7 @@ impl Roccet {
         self.rtts.least = Micros::MAX;
     }
 
-    /// A loss begins a recovery.
+    /// Handles a loss that begins a recovery.
     #[inline(always)]
     pub fn on_loss(&mut self, window: &mut Window) -> Law {
         if self.phase == Phase::Launch {
@@ -333,7 +332,7 @@ impl Roccet {
         Law::Cuts
     }
 
-    /// The network has marked a packet (ECN-CE), or there is a queue.
+    /// Handles a mark of the network (ECN-CE), or a queue.
     #[inline(always)]
     pub fn on_mark(&mut self, now: Instant) -> Law {
         self.phase = Phase::Drain;
@@ -343,14 +342,14 @@ impl Roccet {
         Law::Cuts
     }
 
-    /// A time-out.
+    /// Handles a time-out.
     #[inline(always)]
     pub fn on_timeout(&mut self, window: &mut Window) -> Law {
         self.has_launched = 0;
         self.on_idle_restart(window)
     }
 
-    /// The flow sends again after idling.
+    /// Handles a restart after idling.
     #[inline(always)]
     pub fn on_idle_restart(&mut self, window: &mut Window) -> Law {
         *self = Self { has_launched: self.has_launched, ..Self::START };
@@ -358,22 +357,22 @@ impl Roccet {
         Law::Begins
     }
 
-    /// What it does.
+    /// The present phase.
     pub const fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Packets that may be in flight, whatever CUBIC's window; [`u32::MAX`] for no bound.
+    /// Packets that may be in flight, whatever CUBIC's window; [`u32::MAX`] without a bound.
     pub const fn most(&self) -> Packets {
         self.most
     }
 
-    /// The smoothed RTT, in least RTTs above the least.
+    /// The smoothed excess of the RTT over the least, as a multiple of the least.
     pub const fn sr_rtt(&self) -> Q16 {
         self.rtts.sr_rtt
     }
 
-    /// The last RTT sample; zero before one.
+    /// The last RTT sample; zero before the first.
     pub const fn last_rtt(&self) -> Micros {
         self.rtts.last
     }

@@ -1,4 +1,4 @@
-//! What the kernel asks ROCCET.
+//! A step of the core, as the kernel calls it.
 
 use super::{Roccet, Sender};
 use crate::draw::{Digest, Draw};
@@ -10,7 +10,7 @@ use crate::{Instant, Micros, Packets, Window};
 pub const ACKNOWLEDGEMENT: u32 = 0;
 /// The step is a loss that begins a recovery.
 pub const LOSS: u32 = 1;
-/// The step is a mark.
+/// The step is a mark (ECN-CE).
 pub const MARK: u32 = 2;
 /// The step is a time-out.
 pub const TIMED_OUT: u32 = 3;
@@ -18,10 +18,10 @@ pub const TIMED_OUT: u32 = 3;
 pub const RESTART: u32 = 4;
 
 mirror! {
-    /// What can be set, as a map holds it: nothing.
+    /// The settings, as stored in a map: ROCCET has no settings.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct RoccetSettings as roccet_settings {
-        /// Zero: a map holds something.
+        /// Padding, zero, since a map's value cannot be empty.
         pub reserved: u32,
     }
 }
@@ -32,11 +32,11 @@ mirror! {
     pub struct RoccetStep as roccet_step {
         /// The flow's state.
         pub state: Roccet,
-        /// The acknowledgement; of other steps, only the time.
+        /// The acknowledgement; other steps use only its time.
         pub event: AckEvent,
-        /// CUBIC's window; then as it is decided.
+        /// CUBIC's window; after the run, the decision.
         pub window: Window,
-        /// One of the five above.
+        /// The kind of step: one of the five above.
         pub kind: u32,
         /// The smoothed RTT in microseconds.
         pub srtt_us: u32,
@@ -44,9 +44,9 @@ mirror! {
         pub sent: u32,
         /// Not zero: the flow is in recovery.
         pub in_recovery: u32,
-        /// Decided: packets that may be in flight, whatever the window.
+        /// Decision: packets that may be in flight, whatever the window.
         pub most: u32,
-        /// Decided: a [`Law`](super::Law).
+        /// Decision: a [`Law`](super::Law).
         pub law: u32,
     }
 }

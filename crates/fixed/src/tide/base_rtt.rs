@@ -1,42 +1,42 @@
 //! The RTT of an empty queue, and the drains that show it.
 //!
-//! A drain is an experiment: for a round the flow holds back, and the round after that shows the path with less of the flow in it: its
-//! RTT with half of the base window, or [what it loses](super::loss) with three quarters, which is enough for a full queue to lose nothing.
-//! One is due where the queue, or losses, have been there for 10 s; and sooner where the flow is in doubt: after 8, 16, 32 rounds and so
-//! on with losses as of a full queue, or with a queue too long for a flow alone where the base RTT was last seen before a pause.
+//! A drain is an experiment: the flow holds back for a round, and the next round shows the path with less of the flow
+//! in it: its RTT with half of the base window, or [its losses](super::loss) with three quarters, which fill no queue.
+//! A drain is due where the queue, or losses, have been there for 10 s, and sooner in doubt: after 8, 16, 32 and so on
+//! rounds with losses as of a full queue, or with a queue too long for one flow if the base RTT predates a pause.
 //!
-//! The base RTT is the smallest of this epoch and of the last one. An epoch ends with a drain for it, so that a path which has become
-//! longer is known as one after two. A flow that its application limits to half of the window is in a drain for nothing, so that its rounds
-//! end epochs. So does a silence, unless the next sample is of what left in it: then nothing was in flight, and the flow is as a new one.
+//! The base RTT is the smallest of this epoch and the last. An epoch ends with a drain for it, so that a longer path is
+//! known after two. A flow that its application limits to half of the window is always in a drain, so its rounds end
+//! epochs. So does a silence, unless the next sample is from a packet sent in it: then the flow starts like a new one.
 //!
-//! A pause of the link is no time with a queue: nothing shows one. So no drain is due in it, and the base RTT does not become as long as
-//! the pause was.
+//! A pause of the link is no time with a queue, since nothing shows one. So no drain becomes due in it, and the base
+//! RTT does not become as long as the pause.
 
 use super::settings::Config;
 use crate::{Instant, Micros};
 
-/// Prototype: the queue counts as empty where the RTT is above the base by no more than this part of `delay`, a tenth.
+/// Prototype: the largest excess of the RTT over the base with an empty queue, as a part of `delay`: a tenth.
 const EMPTY: u32 = 10;
-/// Prototype: an epoch has at least so many RTT samples, so that its minimum means something.
+/// Prototype: the fewest RTT samples of an epoch, so that its minimum means something.
 const MIN_SAMPLES: u32 = 17;
-/// Prototype: a drain for the base RTT leaves this share of rate times base RTT in flight, as a shift: a half.
+/// Prototype: the part of rate times base RTT that a drain for the base RTT leaves in flight, as a shift: a half.
 pub(super) const DRAIN_TO: u32 = 1;
-/// A drain for losses takes this share off it, as a shift: a quarter. A half costs 0.03 of utilisation with 1 ms of queue at 200 ms
-/// of RTT.
+/// The part of it that a drain for losses removes, as a shift: a quarter. A half costs 0.03 of utilisation with a queue
+/// of 1 ms at 200 ms RTT.
 const TAKEN_FOR_LOSS: u32 = 2;
-/// Rounds of doubt before the first drain for it. With 24, 5 % of random loss at 200 ms leave 0.83 of the link instead of 0.90.
+/// Rounds of doubt before the first drain for it. With 24, utilisation is 0.83 instead of 0.90 at 5 % loss and 200 ms.
 const FIRST_DOUBTS: u32 = 8;
 
 /// No drain.
 const NONE: u32 = 0;
 /// The flow holds back for the base RTT.
 const FOR_RTT: u32 = 1;
-/// The flow holds back for what is lost.
+/// The flow holds back to see its losses.
 const FOR_LOSS: u32 = 2;
-/// The round tells of what left in a drain.
+/// The round shows packets sent in a drain.
 const DRAINED: u32 = 3;
 
-/// The base RTT, and whether the flow drains the queue to see it.
+/// The base RTT, and the drains of the queue that show it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -47,15 +47,15 @@ pub(super) struct BaseRtt {
     round_min: Micros,
     /// RTT samples of this epoch.
     samples: u32,
-    /// For how long the queue has not been nearly empty, as far as samples show it.
+    /// Time for which the queue has not been nearly empty, as far as samples show.
     filled_for: Micros,
-    /// For how long packets have been lost, since the last drain for that.
+    /// Time for which packets have been lost, since the last drain for losses.
     lossy_for: Micros,
-    /// The last RTT sample, and when it came, which wraps.
+    /// The last RTT sample; then its arrival, which wraps.
     last_rtt: Micros,
     sampled_at_us: u32,
     drain: u32,
-    /// Rounds of doubt.
+    /// The number of rounds of doubt.
     doubts: u32,
     /// Not zero: the flow was silent or limited by its application, and has not seen a nearly empty queue since.
     unsure: u32,
@@ -68,9 +68,9 @@ pub(super) struct Shown {
     pub(super) app_limited: bool,
     /// The application leaves half of the window unused.
     pub(super) is_small: bool,
-    /// A flow that competes drains nothing.
+    /// The flow competes, and so drains nothing.
     pub(super) competes: bool,
-    /// Packets are lost as by a full queue.
+    /// Packets are lost as with a full queue.
     pub(super) is_full: bool,
     /// The queue is too long for a flow alone.
     pub(super) is_long: bool,
@@ -92,13 +92,13 @@ impl BaseRtt {
         reserved: 0,
     };
 
-    /// The base RTT; longer than any before the first sample.
+    /// The base RTT; [`Micros::MAX`] before the first sample.
     #[inline(always)]
     pub(super) fn get(&self) -> Micros {
         self.epoch.min(self.last_epoch)
     }
 
-    /// The part of a base window that a drain leaves; no limit without a drain.
+    /// The part of a base window that a drain leaves; [`u64::MAX`] outside a drain.
     #[inline(always)]
     pub(super) fn leaves(&self, base_window: u64) -> u64 {
         match self.drain {
@@ -108,19 +108,19 @@ impl BaseRtt {
         }
     }
 
-    /// This round tells of what left in a drain.
+    /// True where this round shows packets sent in a drain.
     #[inline(always)]
     pub(super) fn is_drained(&self) -> bool {
         self.drain == DRAINED
     }
 
-    /// RTTs of this round show no drain.
+    /// True where the RTTs of this round show no drain.
     #[inline(always)]
     pub(super) fn is_settled(&self) -> bool {
         self.drain == NONE
     }
 
-    /// The smallest RTT of this round; none where it had no sample.
+    /// The smallest RTT of this round; `None` without a sample.
     #[inline(always)]
     pub(super) fn seen_in_round(&self) -> Option<Micros> {
         if self.round_min == Micros::MAX { None } else { Some(self.round_min) }
@@ -155,13 +155,13 @@ impl BaseRtt {
         }
     }
 
-    /// A drain for the base RTT is due, and does not wait for the round's end: flows that share a queue see it empty only together.
+    /// True where a drain for the base RTT is due, even within a round: flows empty a shared queue only together.
     #[inline(always)]
     pub(super) fn is_due(&self, config: &Config) -> bool {
         self.drain == NONE && self.filled_for > config.drain_every && self.samples >= MIN_SAMPLES
     }
 
-    /// Ends an epoch that has samples enough.
+    /// Ends an epoch that has enough samples; returns whether it did.
     #[inline(always)]
     fn end_epoch(&mut self) -> bool {
         let ends = self.samples >= MIN_SAMPLES;
@@ -172,7 +172,7 @@ impl BaseRtt {
         ends
     }
 
-    /// The path may have become another one: what was seen before is of the last epoch.
+    /// Doubts the base RTT, because the path may have changed: earlier RTTs become those of the last epoch.
     #[inline(always)]
     pub(super) fn doubt(&mut self) {
         if self.unsure == 0 {
@@ -181,13 +181,13 @@ impl BaseRtt {
         }
     }
 
-    /// A drain has shown why packets are lost.
+    /// Ends the doubt: a drain has shown why packets are lost.
     #[inline(always)]
     pub(super) fn believe(&mut self) {
         self.doubts = 0;
     }
 
-    /// A drain lasts for a round, and the next one tells of it. Where one is due it begins.
+    /// Ends a round. A drain lasts for one, and the next one shows it; a drain that is due begins.
     #[inline(always)]
     pub(super) fn end_round(&mut self, config: &Config, shown: Shown) {
         self.round_min = Micros::MAX;
@@ -196,7 +196,7 @@ impl BaseRtt {
         }
         if self.drain == DRAINED {
             self.drain = NONE;
-            // A drain that was in doubt and shows no RTT like those before: the path is another one.
+            // A drain in doubt has shown no RTT like those before: the path has changed.
             if self.unsure != 0 && self.epoch != Micros::MAX {
                 self.last_epoch = Micros::MAX;
             }
@@ -223,7 +223,7 @@ impl BaseRtt {
         }
     }
 
-    /// One more round of doubt; whether it is the first, or so many as twice those of the last time.
+    /// Counts a round of doubt; returns true at [`FIRST_DOUBTS`] and at each later power of two.
     #[inline(always)]
     fn counts_doubt(&mut self) -> bool {
         self.doubts = self.doubts.saturating_add(1);
@@ -251,14 +251,14 @@ mod tests {
     }
 
     impl Flow {
-        /// Half a second without a queue.
+        /// A flow after half a second without a queue.
         fn new() -> Self {
             let mut flow = Self { base_rtt: BaseRtt::START, now: Instant(0) };
             flow.sees(BASE_RTT, 12, CALM);
             flow
         }
 
-        /// Rounds of four samples of this RTT, each a quarter of the base RTT after the last; those at whose end a drain begins.
+        /// Passes rounds of four samples, a quarter of the base RTT apart; returns those at whose end a drain begins.
         fn sees(&mut self, rtt: Micros, rounds: u32, shown: Shown) -> Vec<u32> {
             let begins = |_: &u32| {
                 for _ in 0..4 {
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_is_too_long_since_a_pause_is_drained_after_8_rounds_and_the_path_is_known_then() {
-        // A flow whose base RTT is too short once rested at two packets for each millisecond of the queue, which explained them.
+        // A flow with too short a base RTT once settled at two packets per ms of queue, which explained the queue.
         let mut flow = Flow::new();
         flow.base_rtt.doubt();
         assert!(flow.sees(Micros(60_000), 7, LONG).is_empty());
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn losses_are_tried_after_8_and_16_rounds_and_later_every_ten_seconds_at_least() {
         let mut flow = Flow::new();
-        // A drain takes two rounds, which do not count. From 32 to 64 rounds of doubt it would be a second, from 256 on more than ten.
+        // A drain takes two rounds, which do not count. From 256 rounds of doubt on, doubling would take over 10 s.
         let drains = flow.sees(BASE_RTT, 1_200, FULL);
         assert_eq!(drains[..4], [8, 18, 36, 70]);
         assert!(drains.windows(2).all(|two| two[1] - two[0] <= 252), "{drains:?}");
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_pause_makes_no_drain_due_and_becomes_no_base_rtt() {
-        // It once did, so that a tick took a quarter of the pause, and a drain all of it.
+        // The pause once became the base RTT, so that a tick took a quarter of it, and a drain all of it.
         let mut flow = Flow::new();
         flow.sees(Micros(50_000), 75, CALM);
         flow.now = flow.now.after(Micros(30_000_000));

@@ -1,15 +1,14 @@
 //! The window against flows that fill the queue.
-//!
-//! It begins at the window with which the flow still had its share, and grows by half in an RTT until the first loss shows how
-//! much the path holds. From there on it grows by a few per cent in an RTT, and by a few packets at least; each loss takes what
-//! CUBIC takes.
+//!  It begins at the window with which the flow still had its share, and grows by half per RTT until the first loss
+//! shows the path's capacity. From then on it grows by a few per cent per RTT, at least by a few packets; each loss
+//! reduces it as CUBIC does.
 
 use super::WINDOW_BITS;
 use super::window::min_window;
 use crate::number::product;
 use crate::{Packets, Q16};
 
-/// RFC 9438, section 4.6: a loss leaves this share of the window, 0.7.
+/// RFC 9438, section 4.6: the share of the window that a loss leaves, 0.7.
 const BETA: Q16 = Q16(45_875);
 /// Prototype: growth per RTT before the first loss: a half.
 const GROWTH_BEFORE_LOSS: Q16 = Q16(32_768);
@@ -18,13 +17,13 @@ const GROWTH: Q16 = Q16(1_966);
 /// Prototype: the least growth per RTT, in packets.
 const MIN_GROWTH_PACKETS: u64 = 4;
 
-/// A window that only losses make smaller.
+/// A window that only losses reduce.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub(super) struct Competition {
     window: u64,
-    /// Not zero: the flow has lost something since it began to compete.
+    /// Not zero: the flow has lost packets since it began to compete.
     lossy: u64,
 }
 
@@ -36,7 +35,7 @@ impl Competition {
         Self { window, ..Self::NONE }
     }
 
-    /// The same after a pause, with `window` at least.
+    /// Resumes after a pause, with a window of at least `window`.
     #[inline(always)]
     pub(super) fn resumed(self, window: u64) -> Self {
         Self { window: self.window.max(window), ..self }
@@ -106,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_window_of_few_packets_grows_by_four_in_an_rtt() {
-        // Of 2.9 packets the core once took 2 for the window, and grew by half more.
+        // The core once truncated a window of 2.9 packets to 2, and grew by half more.
         let mut competition = Competition::from_window(29 * (1 << WINDOW_BITS) / 10);
         competition.on_loss();
         let before = packets(&competition);

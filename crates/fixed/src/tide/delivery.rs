@@ -1,22 +1,22 @@
-//! How fast the network delivers: over four ticks, and over sixteen.
+//! The delivery rate of the network, over four ticks and over sixteen.
 //!
-//! A tick is a quarter of a base RTT, so that the shorter rate is that of one base RTT. It sees a rate that rises at once; the
-//! longer one bridges gaps in the service. Neither asks when packets left: a sender that is held back by its window measures what
-//! its window lets it, and the ramp of the window takes it out of that.
+//! A tick is a quarter of a base RTT, so the shorter rate covers one base RTT. It shows a rising rate at once; the
+//! longer one bridges gaps in the service. Neither considers when packets were sent: a sender that its window holds
+//! back measures the window's rate, and the ramp of the window leads out of that.
 
 use super::RATE_BITS;
 use crate::{Instant, Packets};
 
 /// Prototype: ticks in a base RTT.
 pub(super) const TICKS_PER_BASE_RTT: u32 = 4;
-/// Prototype.
+/// Prototype: ticks of the shorter rate.
 const SHORT_TICKS: u32 = 4;
-/// Prototype: long averages alone are too late where the rate changes.
+/// Prototype: ticks of the longer rate. Long averages alone react too late to a changing rate.
 const LONG_TICKS: u32 = 16;
-/// A power of two above the ticks that are kept.
+/// A power of two above the number of ticks kept.
 const SLOTS: usize = 32;
 
-/// What had been delivered at the end of a tick. Both wrap.
+/// Packets delivered by the end of a tick. Both fields wrap.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -31,7 +31,7 @@ struct Tick {
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub(super) struct Delivery {
     ticks: [Tick; SLOTS],
-    /// How many ended.
+    /// The number of ticks that have ended.
     count: u32,
     reserved: u32,
 }
@@ -61,7 +61,7 @@ impl Delivery {
     pub(super) const START: Self =
         Self { ticks: [Tick { at_us: 0, delivered: 0 }; SLOTS], count: 0, reserved: 0 };
 
-    /// The first packet leaves at `start`.
+    /// Begins with a first packet sent at `start`.
     #[inline(always)]
     pub(super) fn since(start: Instant) -> Self {
         let mut delivery = Self::START;
@@ -69,7 +69,7 @@ impl Delivery {
         delivery
     }
 
-    /// A tick ends; `delivered` counts from the beginning of the flow.
+    /// Ends a tick; `delivered` counts from the beginning of the flow.
     #[inline(always)]
     pub(super) fn on_tick(&mut self, now: Instant, delivered: Packets) -> Rates {
         let tick = Tick { at_us: now.0 as u32, delivered: delivered.0 };
@@ -84,7 +84,7 @@ impl Delivery {
         if let Some(slot) = self.ticks.get_mut((self.count & (SLOTS as u32 - 1)) as usize) {
             *slot = tick;
         }
-        // Above the number that is kept only the place counts.
+        // Beyond the number of ticks kept, only the place in the ring matters.
         self.count = if self.count == u32::MAX { SLOTS as u32 } else { self.count + 1 };
     }
 
@@ -115,7 +115,7 @@ mod tests {
                 delivered += packets_per_tick;
                 rates = delivery.on_tick(now, Packets(delivered));
             }
-            // In packets a tick.
+            // In packets per tick.
             [rates.short, rates.long]
                 .map(|rate| ((rate * 10_000) as f64 / (1_u64 << RATE_BITS) as f64 + 0.001) as u32)
         };

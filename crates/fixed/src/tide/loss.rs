@@ -1,25 +1,24 @@
-//! What lost packets change: less beyond the base window where the queue overflows, and a rate that counts what was lost.
-//!
-//! A drain shows whether the queue overflows, or packets are lost whatever the flow does: a full queue, or a policer, loses nothing of a
-//! smaller window. What is still lost then, with an empty queue, is random, and no sign of a full one. Twice what the rate makes up for
-//! without a drain is the most that counts as random: behind a policer flows that drain one after another see each other's losses.
+//! The answer to lost packets: less window beyond the base if the queue overflows, and a rate that makes up for them.
+//!  A drain distinguishes an overflowing queue from random losses: a full queue, or a policer, loses nothing of a
+//! smaller window. Packets lost then, with an empty queue, are random, and no sign of a full one. At most twice the
+//! loss that the rate always makes up for counts as random: flows behind a policer see each other's losses.
 
 use super::settings::Config;
 use crate::number::product;
 use crate::{Packets, Q16};
 
-/// Prototype: fewer lost packets in a round are no sign of a full queue, whatever their share.
+/// Prototype: the fewest lost packets in a round that are a sign of a full queue, whatever their share.
 const MIN_LOST: Packets = Packets(3);
-/// Prototype: the least that is left of what the window has beyond its base: a tenth.
+/// Prototype: the smallest share left of the window beyond its base: a tenth.
 const MIN_SHARE: Q16 = Q16(6554);
-/// Prototype: by how much that grows again in a round: a sixteenth.
+/// Prototype: the growth of that share per round: a sixteenth.
 const SHARE_STEP: Q16 = Q16(4096);
-/// Prototype: the weight of a round in the mean share of lost packets: a quarter.
+/// Prototype: the weight of a round in the average share of lost packets, a quarter.
 const ROUND_WEIGHT: Q16 = Q16(16384);
-/// Prototype: up to this share of what the window may have beyond its base the queue counts as full: a half.
+/// Prototype: the largest such share with which the queue counts as full: a half.
 const FULL: Q16 = Q16(32768);
 
-/// Loss in this round and in those before.
+/// Losses in this round and in those before.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -28,7 +27,7 @@ pub(super) struct LossResponse {
     lost: u32,
     share: Q16,
     mean_ratio: Q16,
-    /// Share that the path loses without a queue of the flow's own, as far as drains show.
+    /// The share of packets that the path loses without a queue of the flow's own, as far as drains show.
     random: Q16,
     reserved: u32,
 }
@@ -53,38 +52,38 @@ impl LossResponse {
         self.lost = self.lost.saturating_add(packets.0);
     }
 
-    /// Packets of this round.
+    /// Packets delivered in this round.
     #[inline(always)]
     pub(super) fn delivered(&self) -> u32 {
         self.delivered
     }
 
-    /// The share of target and extra packets that is left, 1 where nothing is lost.
+    /// The share left of target and extra packets; 1 without losses.
     #[inline(always)]
     pub(super) fn share(&self) -> Q16 {
         self.share
     }
 
-    /// The queue is full, as far as losses show.
+    /// True where losses show a full queue.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         self.share <= FULL
     }
 
-    /// Packets are lost, or were in the last drain.
+    /// True where packets are lost, or were in the last drain.
     #[inline(always)]
     pub(super) fn is_there(&self) -> bool {
         self.is_full() || self.random != Q16::ZERO
     }
 
-    /// The rate at which packets have to leave for this one to arrive.
+    /// The sending rate that makes up for losses at this delivery rate.
     #[inline(always)]
     pub(super) fn sending_rate(&self, config: &Config, delivery_rate: u64) -> u64 {
         let arrives = Q16::ONE.minus(self.mean_ratio.min(config.loss_corrected.plus(self.random)));
         product(delivery_rate, Q16::ONE.0 as u32).checked_div(arrives.0 as u64).unwrap_or(delivery_rate)
     }
 
-    /// A round ends, which tells of what left in a drain, or not, and had an empty queue, or not. Whether that shows losses to be random.
+    /// Ends a round, which shows packets sent in a drain or not. Returns whether it shows losses to be random.
     #[inline(always)]
     pub(super) fn end_round(&mut self, config: &Config, drained: bool, is_empty: bool) -> bool {
         let total = self.delivered.saturating_add(self.lost);
@@ -92,7 +91,8 @@ impl LossResponse {
         if total > 0 {
             let ratio = Q16::ratio(self.lost as i64, total);
             if drained {
-                // With an empty queue as many are lost as before, or half as many, since a drain is of few packets: not by a full one.
+                // Despite an empty queue, half of the usual loss or more (a drain has few packets): no sign of a full
+                // one.
                 explains = is_empty && self.lost > 0 && ratio.plus(ratio) >= self.mean_ratio;
                 let most = config.loss_corrected.plus(config.loss_corrected);
                 self.random = if explains { self.mean_ratio.min(most) } else { Q16(self.random.0 >> 1) };
@@ -117,7 +117,7 @@ impl LossResponse {
 mod tests {
     use super::*;
 
-    /// `share` after rounds of a thousand packets, with these losses.
+    /// The share after rounds of a thousand packets with these losses.
     fn after(loss: &mut LossResponse, lost: &[u32], drained: bool) -> f64 {
         for &lost in lost {
             loss.on_delivered(Packets(1_000 - lost));
@@ -133,7 +133,7 @@ mod tests {
         assert!(after(&mut loss, &[50; 8], false) < 0.11);
         assert_eq!(after(&mut loss, &[30], true), 1.0);
         assert_eq!(after(&mut loss, &[60, 40, 70, 75], false), 1.0);
-        // More than 3 % above it are.
+        // More than 3 % above the random losses are a sign of a full queue.
         assert!(after(&mut loss, &[150; 8], false) < 0.11);
     }
 

@@ -1,15 +1,16 @@
-//! Tide: the window of the delivery rate, and a queue as long as the link is unsteady.
+//! Tide: the window follows the delivery rate, and the queue is as long as the link is unsteady.
 //!
-//! 1. A tick is a quarter of the base RTT. Each one measures the delivery rate, the queueing delay, and the swing of the RTT: a
-//!    quantile of largest less smallest sample within a base RTT, in which no decision of the sender's shows.
-//! 2. The target of the queueing delay is `delay`, the knob, and more in proportion to the swing; a swing and a quarter at least.
-//! 3. The window is the rate times base RTT and target; two packets more; and more while the queue stays empty. Packets are paced
-//!    a little faster than that. Frames that waited while the link paused leave at once, up to the restart window.
-//! 4. Where the queue has not been empty for 10 s, and sooner in doubt, the flow holds back for a round: a drain. The next round shows
-//!    the path without the flow's own queue: its RTT, and what it loses. An application that sends little is a drain for nothing.
-//! 5. Lost packets take off what the window has beyond the base RTT, unless a drain has shown them to be random. A queue far above the
-//!    target for many rounds is somebody else's or a longer path: the flow competes, with a window that only losses make smaller, and sees
-//!    whether anybody yields.
+//! 1. A tick is a quarter of the base RTT. Each measures the delivery rate, the queueing delay, and the RTT's swing: a
+//!    quantile of the largest less the smallest sample within a base RTT, which no decision of the sender affects.
+//! 2. The target of the queueing delay is the parameter `delay` plus a share of the swing; at least 1.25 swings.
+//! 3. The window is the rate times base RTT and target, plus two packets, and more while the queue stays empty. Pacing
+//!    is a little faster than that. Frames that waited while the link paused leave at once, up to the restart window.
+//! 4. Where the queue has not been empty for 10 s, or sooner in doubt, the flow holds back for a round: a drain. The
+//!    next round shows the path without the flow's own queue: its RTT and losses. An application that sends little
+//!    causes the same at no cost.
+//! 5. Lost packets reduce the part of the window beyond the base RTT, unless a drain has shown them to be random. A
+//!    queue far above the target for many rounds is another flow's, or the path has become longer: the flow competes,
+//!    with a window that only losses reduce, and checks whether any flow yields.
 //!
 //! ```text
 //!       no nearly empty queue for 10 s, or doubt       24 rounds (3 soon after) of a queue far above the target
@@ -19,53 +20,52 @@
 //!                                                    become longer
 //! ```
 //!
-//! Source: this project; docs/algorithms/tide.md has the measurements. Where a constant says "prototype", they chose it.
+//! Source: this project; docs/algorithms/tide.md has the measurements, which chose the constants marked "prototype".
 //!
-//! Kin. A window of rate times base RTT and a target: BBR, Vegas, FAST, PropRate, ExLL. Packets that do not depend on the rate, for
-//! equal shares: Vegas, FAST. Two modes, by what the queue does: Copa, Nimbus. Drains: BBR's ProbeRTT. A target from the variation
-//! of the delay: in spirit C2TCP and Sprout. That a quantile of the RTT's swing within a base RTT sets the target is what we have
-//! not found elsewhere; no thorough search was made.
+//! Related work. A window of rate times base RTT and a target: BBR, Vegas, FAST, PropRate, ExLL. Packets independent of
+//! the rate, for equal shares: Vegas, FAST. Two modes, chosen by the queue: Copa, Nimbus. Drains: BBR's ProbeRTT. A
+//! target from the variation of the delay: in spirit C2TCP and Sprout. We found no other target from a quantile of the
+//! RTT's swing within a base RTT; no thorough search was made.
 //!
-//! A tick ends at its time where the driver has timers, as the simulator and QUIC do, and with the first acknowledgement after it
-//! where it has none, as the kernel. Ticks that went by without an acknowledgement count as such.
+//! A tick ends on time where the driver has timers (simulator, QUIC), and otherwise with the first acknowledgement
+//! after it (kernel). Ticks that pass without an acknowledgement also count.
 //!
 //! | file | concept |
 //! |---|---|
 //! | `base_rtt` | the RTT of an empty queue, and the drains that show it |
 //! | `delivery` | the delivery rate, over four ticks and over sixteen |
 //! | `queue` | queueing delay, swing, and the target |
-//! | `loss` | what lost packets change |
-//! | `window` | from all these to the window |
-//! | `rivals` | whether others fill the queue |
-//! | `sawtooth` | whether it rises and falls, as flows that answer losses make it |
+//! | `loss` | the answer to lost packets |
+//! | `window` | the window from all these |
+//! | `rivals` | detection of other flows in the queue |
+//! | `sawtooth` | detection of a queue that rises and falls, as flows that answer losses make it |
 //! | `competition` | the window against them |
-//! | `settings` | the knob and the constants |
+//! | `settings` | the parameter and the constants |
 //!
 //! **Differences from the prototype.**
-//! - Numbers are integers, so that every machine decides the same, and the kernel, too: a time is in microseconds, a window in units
-//!   of 2^-16 packets, a rate in units of 2^-32 packets a microsecond, which are 2.8 bit/s of packets of 1500 bytes.
-//! - A round that begins with an acknowledgement without an RTT sample counts, too.
-//! - The swing is that of four whole ticks. In the prototype rounding decided whether a fifth one counted.
-//! - The mean of short and long rate counts where the queue is above 1.5 targets, not where it is above one, and packets are paced
-//!   at 1.5 times what the window asks for instead of 1.25 times: so that two flows converge at high rates.
-//! - The window holds what one acknowledgement tells of as well. A receiver that acknowledges every 16th packet stalled the flow.
-//! - A millisecond's worth leaves at once, up to four packets, instead of four.
-//! - An application that had nothing to send within the last second has at least the restart window: the rate of its last packets
-//!   says nothing of the path, and what has piled up in a pause of the link waited in the sender for some RTTs.
-//! - Where packets are lost they leave less fast, down to what the window asks for: a queue without room has none for what comes
-//!   too fast.
-//! - The queue may hold the extra packets of eight flows before the flow competes, and not its own alone, unless the queue rises and
-//!   falls. Several flows on a slow link competed with each other.
-//! - Competition does not end where the queue is empty for a moment. A flow that came after CUBIC then left it the link.
-//! - A pause of the link makes no drain due, and a tick that a long RTT set ends sooner when the RTT falls. After an outage the flow slept
-//!   for as long as that had been.
-//! - A drain lasts for a round and shows losses as well, and a flow that was silent or limited by its application doubts its base RTT. A
-//!   path that became longer meanwhile was used to a tenth for 20 s, and one that lost 5 % at 200 ms to a thirtieth.
+//! - Numbers are integers, so that every machine and the kernel decide the same: times in microseconds, windows in
+//!   units of 2^-16 packets, rates in units of 2^-32 packets per microsecond, 2.8 bit/s for packets of 1500 bytes.
+//! - A round also counts where it begins with an acknowledgement without an RTT sample.
+//! - The swing covers four whole ticks. In the prototype rounding decided whether a fifth one counted.
+//! - The mean of short and long rate counts where the queue is above 1.5 targets instead of one, and packets are paced
+//!   at 1.5 times the window's rate instead of 1.25 times, so that two flows converge at high rates.
+//! - The window also holds the packets of an acknowledgement. A receiver that acknowledges every 16th stalled it.
+//! - A burst is a millisecond's worth of packets, up to four, instead of four.
+//! - Within a second after the application had nothing to send, the window is at least the restart window: the rate of
+//!   its last packets says nothing about the path, and data from a pause of the link waited in the sender.
+//! - Where packets are lost, pacing is slower, down to the window's rate: a full queue has no room for faster packets.
+//! - Before the flow competes, the queue may hold the extra packets of eight flows instead of only its own, unless the
+//!   queue rises and falls. Several flows on a slow link competed with each other.
+//! - Competition does not end where the queue is empty for a moment. A flow after CUBIC then left it the link.
+//! - A pause of the link makes no drain due, and a tick that a long RTT set ends sooner when the RTT falls. After an
+//!   outage the flow slept for as long as the outage.
+//! - A drain lasts for a round and also shows losses; after silence or application limits the flow doubts its base RTT.
+//!   A path that had become longer was used to a tenth for 20 s, and one with 5 % loss at 200 ms to a thirtieth.
 //! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
-//! - A queue above the target takes nothing off the window but by the delivery rate; against a rival the window grows by a share in
-//!   an RTT, and not by CUBIC's function; and jitter makes a floor of the target (docs/evidence/tide/law.md).
-//! - A path that becomes longer is distinguished from a rival: nobody yields. The prototype's window grew by half per RTT for a second and more,
-//!   and on an unlimited queue the p95 of the queueing delay was 3 s.
+//! - A queue above the target reduces the window only through the delivery rate; against a rival the window grows by a
+//!   share per RTT instead of CUBIC's function; jitter sets a floor of the target (docs/evidence/tide/law.md).
+//! - A longer path is distinguished from a rival: no flow yields. The prototype's window grew by half per RTT for a
+//!   second and more, and on an unlimited queue the p95 of the queueing delay was 3 s.
 
 mod base_rtt;
 mod competition;
@@ -90,47 +90,47 @@ use queue::Queue;
 use rivals::{Rivals, Round};
 use window::{LONG_PAUSE, State, min_window};
 
-/// Prototype: a tick is no shorter.
+/// Prototype: the shortest tick.
 const MIN_TICK: Micros = Micros(500);
-/// Prototype: the queue is empty below this share of the target: a half, as a shift.
+/// Prototype: the share of the target below which the queue is empty: a half, as a shift.
 const EMPTY: u32 = 1;
-/// So many ticks without an acknowledgement are caught up with: as many as the longer rate has.
+/// The most missed ticks that are made up for: as many as the longer rate has.
 const MOST_MISSED: u32 = 16;
-/// So often [`Tide::end_tick`] ends a tick before an acknowledgement, at most.
+/// The most ticks that [`Tide::end_tick`] ends before an acknowledgement.
 pub const MOST_TICKS: u32 = MOST_MISSED + 1;
-/// Prototype: packets that the pacing rate has beyond a multiple of the window's.
+/// Prototype: packets in the pacing rate beyond a multiple of the window.
 const PACING_PACKETS: u64 = 4;
-/// Bits behind the point of a window.
+/// Number of fractional bits of a window.
 pub(crate) const WINDOW_BITS: u32 = 16;
-/// Bits behind the point of a rate in packets a microsecond.
+/// Number of fractional bits of a rate in packets per microsecond.
 const RATE_BITS: u32 = 32;
 
 mirror! {
-    /// What an acknowledgement tells.
+    /// An acknowledgement of new data.
     #[derive(Default)]
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct Event as tide_event {
-        /// When it came.
+        /// The time of arrival.
         pub now as now_us: Instant,
         /// The RTT sample; zero for none.
         pub rtt as rtt_us: Micros,
-        /// Packets delivered since the flow began, these included: rounds are counted by them. Wraps.
+        /// Packets delivered since the flow began, including these; they delimit rounds. Wraps.
         pub delivered: Packets,
-        /// The same when the newest of these packets left.
+        /// The value of `delivered` when the newest of these packets was sent.
         pub delivered_at_send: Packets,
-        /// What this acknowledgement delivers, in packets of full size.
+        /// Packets of full size that this acknowledgement delivers.
         pub acked: Packets,
-        /// Not zero: the application had nothing to send when the newest packet left.
+        /// Not zero: the application had nothing to send when the newest packet was sent.
         pub app_limited: u32,
-        /// Zero.
+        /// Padding, zero.
         pub reserved: u32,
     }
 }
 
-/// What the sender may do.
+/// The sender's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// What may be in flight, in units of 2^-16 packets.
+    /// The data that may be in flight, in units of 2^-16 packets.
     pub window: u64,
     /// The pacing rate.
     pub pacing: BytesPerSecond,
@@ -159,18 +159,18 @@ pub struct Tide {
     delivery: Delivery,
     rivals: Rivals,
     base_rtt: BaseRtt,
-    /// As for a flow alone that does not drain; zero before the first tick.
+    /// The window of a flow that is alone and does not drain; zero before the first tick.
     window: u64,
     rate: u64,
-    /// When the last tick ended; zero before the first RTT sample.
+    /// The end of the last tick; zero before the first RTT sample.
     ticked_at: Instant,
-    /// When the queue was last not empty, or the application had nothing to send; zero if never.
+    /// The last time that the queue was not empty, or the application had nothing to send; zero if never.
     filled_at: Instant,
-    /// When the application last had nothing to send; zero if never.
+    /// The last time that the application had nothing to send; zero if never.
     app_limited_at: Instant,
     queue: Queue,
     loss: LossResponse,
-    /// The largest acknowledgement of this round, and of the last one.
+    /// The largest acknowledgement of this round and of the last one, in packets.
     largest_ack: Packets,
     largest_ack_before: Packets,
     delivered: Packets,
@@ -180,7 +180,7 @@ pub struct Tide {
 }
 
 impl Tide {
-    /// A flow at its beginning.
+    /// The state of a new flow.
     pub const START: Self = Self {
         delivery: Delivery::START,
         rivals: Rivals::START,
@@ -200,7 +200,7 @@ impl Tide {
         reserved: 0,
     };
 
-    /// An acknowledgement; all ticks that were over have been [ended](Self::end_tick).
+    /// Takes an acknowledgement, after all ticks that were over have been [ended](Self::end_tick).
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, event: &Event) {
         if event.rtt != Micros::ZERO {
@@ -224,7 +224,7 @@ impl Tide {
         }
     }
 
-    /// Packets were declared lost; with them an episode of recovery begins, or not.
+    /// Takes the number of packets declared lost; `new_episode` where an episode of recovery begins with them.
     #[inline(always)]
     pub fn on_loss(&mut self, lost: Packets, new_episode: bool) {
         self.loss.on_lost(lost);
@@ -233,8 +233,8 @@ impl Tide {
         }
     }
 
-    /// After a silence the path may be another one. What left in it, after the application had nothing to send, found an empty queue, and
-    /// the flow knows as little as a new one; anything else may have waited for the link.
+    /// Handles the end of a silence: the path may have changed. A packet sent in it, after the application had nothing
+    /// to send, met an empty queue, and the flow knows as little as a new one; any other may have waited for the link.
     #[inline(always)]
     fn end_silence(&mut self, event: &Event) {
         if self.window == 0 || self.rate != 0 {
@@ -286,30 +286,30 @@ impl Tide {
         self.base_rtt.end_round(config, shown);
     }
 
-    /// Rounded up: what leaves in a burst is back within the ticks of a base RTT.
+    /// The length of a tick, rounded up so that a burst is acknowledged within the ticks of a base RTT.
     #[inline(always)]
     fn tick_length(&self) -> Micros {
         Micros(self.base_rtt.get().0.div_ceil(TICKS_PER_BASE_RTT)).max(MIN_TICK)
     }
 
-    /// When the next tick ends, which is sooner once the base RTT turns out to be shorter; none before the first RTT sample.
+    /// The end of the next tick, earlier once the base RTT proves to be shorter; `None` before the first RTT sample.
     #[inline(always)]
     pub fn next_tick(&self) -> Option<Instant> {
         if self.ticked_at == Instant(0) { None } else { Some(self.ticked_at.after(self.tick_length())) }
     }
 
-    /// Ends all ticks that are over: an acknowledgement at the end of a tick belongs to it.
+    /// Ends all ticks that are over. An acknowledgement at the end of a tick belongs to it.
     pub fn end_ticks(&mut self, config: &Config, present: Instant) {
         (0..MOST_TICKS).take_while(|_| self.end_tick(config, present)).for_each(drop);
     }
 
-    /// Ends the next tick, if it is over; false where none is. Each call is one turn of [`end_ticks`](Self::end_ticks), which the
-    /// kernel's verifier would follow turn by turn.
+    /// Ends the next tick if it is over; returns false otherwise. Each call is one turn of
+    /// [`end_ticks`](Self::end_ticks), which the kernel's verifier would follow turn by turn.
     #[inline(always)]
     pub fn end_tick(&mut self, config: &Config, present: Instant) -> bool {
         let Some(next_tick) = self.next_tick().filter(|&next| next < present) else { return false };
         let tick = self.tick_length();
-        // Of a long silence only the last ticks count.
+        // Only the last ticks of a long silence count.
         let passed = present.since(next_tick).0.checked_div(tick.0).unwrap_or(0);
         let skipped = Micros(passed.saturating_sub(MOST_MISSED).saturating_mul(tick.0));
         let now = next_tick.after(skipped);
@@ -338,13 +338,13 @@ impl Tide {
             aggregated: Packets(self.largest_ack.max(self.largest_ack_before).0.saturating_sub(1)),
         };
         let window = state.window(config);
-        // What an application does not use says nothing of the path.
+        // An unused window says nothing about the path.
         let keeps = self.app_limited != 0 && queueing < target;
         self.window = if keeps { window.max(self.window) } else { window };
         true
     }
 
-    /// The window, and the pacing rate for packets of this size; none before the first tick.
+    /// The window, and the pacing rate for packets of this size; `None` before the first tick.
     #[inline(always)]
     pub fn limits(&self, config: &Config, packet_bytes: u32) -> Option<Limits> {
         if self.window == 0 {
@@ -354,7 +354,7 @@ impl Tide {
         let window = self.window.max(self.rivals.window());
         let drained = self.base_rtt.leaves(window_of(self.rate, base_rtt));
         let window = drained.max(min_window()).min(window);
-        // Where packets are lost, the queue has no room for those that come too fast: a share of that haste is left.
+        // Where packets are lost, the queue has no room for faster packets: only a share of the extra pace is left.
         let share = self.loss.share();
         let faster = Q16::ONE.plus(config.pacing.minus(Q16::ONE).times(share));
         let paced = faster.of(window).saturating_add(share.of(PACING_PACKETS << WINDOW_BITS));
@@ -364,44 +364,44 @@ impl Tide {
         Some(Limits { window, pacing: BytesPerSecond(pacing.max(1)) })
     }
 
-    /// What the queue shall be.
+    /// The target of the queueing delay.
     #[inline(always)]
     pub fn target(&self, config: &Config) -> Micros {
         self.queue.target(config)
     }
 
-    /// A quantile of largest less smallest RTT within a base RTT.
+    /// The swing: a quantile of the largest less the smallest RTT within a base RTT.
     #[inline(always)]
     pub fn swing(&self) -> Micros {
         self.queue.swing()
     }
 
-    /// The RTT of an empty queue; longer than any before the first sample.
+    /// The RTT of an empty queue; [`Micros::MAX`] before the first sample.
     #[inline(always)]
     pub fn base_rtt(&self) -> Micros {
         self.base_rtt.get()
     }
 
-    /// The delivery rate that the window is made of, in packets per 2^32 microseconds.
+    /// The delivery rate behind the window, in packets per 2^32 microseconds.
     #[inline(always)]
     pub const fn rate(&self) -> u64 {
         self.rate
     }
 
-    /// Another flow fills the queue, as far as this one knows.
+    /// True while another flow fills the queue, as far as this one knows.
     #[inline(always)]
     pub const fn competes(&self) -> bool {
         self.rivals.competes()
     }
 }
 
-/// The time since an instant; none where that is zero.
+/// The time since an instant; `None` where the instant is zero.
 #[inline(always)]
 fn since(then: Instant, now: Instant) -> Option<Micros> {
     if then == Instant(0) { None } else { Some(now.since(then)) }
 }
 
-/// What a rate delivers in a time.
+/// The data that a rate delivers in a time, in units of 2^-16 packets.
 #[inline(always)]
 fn window_of(rate: u64, time: Micros) -> u64 {
     product(rate, time.0) >> (RATE_BITS - WINDOW_BITS)

@@ -1,21 +1,21 @@
-//! How long the queue is, and how long it shall be.
+//! The length of the queue, and its target.
 //!
-//! The queueing delay is the smallest RTT of a tick less the base RTT: what every packet of the tick waited. The swing, largest
-//! less smallest RTT within a base RTT, is the link's own: no decision of the sender reaches the queue within that time. A smooth
-//! link has a small swing and needs little in the queue to stay busy; one that serves in bursts has a large swing, and runs empty
-//! between bursts unless more waits.
+//! The queueing delay is the smallest RTT of a tick less the base RTT: the wait of every packet of the tick. The swing,
+//! the largest less the smallest RTT within a base RTT, is the link's own: no decision of the sender reaches the queue
+//! within that time. A smooth link has a small swing and needs little queue to stay busy; a link that serves in bursts
+//! has a large swing, and runs empty between bursts unless more packets wait.
 //!
-//! Jitter that keeps the order of packets holds most of them for nearly as long as the longest of them, so that RTTs stay far above
-//! the base RTT and swing little. A target below that would make the window smaller in each RTT, until the extra packets hold it. So
-//! the target is a swing and a quarter at least, as far as that is short.
+//! Jitter that keeps packets in order delays most of them nearly as long as the longest, so that RTTs stay far above
+//! the base RTT and swing little. A target below that would shrink the window in each RTT, until the extra packets hold
+//! it. So the target is at least 1.25 swings, up to a limit.
 
 use super::part;
 use super::settings::Config;
 use crate::Micros;
 
-/// Prototype: by which part of a base RTT the estimate of the swing moves in a tick.
+/// Prototype: the divisor of the base RTT that gives the step of the swing's estimate in a tick.
 const SWING_STEP: u32 = 80;
-/// Bits behind the point of the swing in microseconds: a step of 5 us is a few of them.
+/// Number of fractional bits of the swing in microseconds, because steps can be as short as 5 us.
 const SWING_BITS: u32 = 8;
 
 /// The queue as the last ticks show it.
@@ -23,15 +23,15 @@ const SWING_BITS: u32 = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub(super) struct Queue {
-    /// In units of 2^-8 us.
+    /// The swing in units of 2^-8 us.
     swing: u64,
-    /// RTTs since the last tick, and of the ticks before, the newest first.
+    /// The extremes since the last tick, and those of the ticks before, the newest first.
     ticks: [Extremes; 5],
     delay: Micros,
     reserved: u32,
 }
 
-/// Of no RTT: the smallest is [`Micros::MAX`], the largest zero.
+/// The smallest and largest RTT; without a sample [`Micros::MAX`] and zero.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
@@ -59,14 +59,14 @@ impl Queue {
         self.delay
     }
 
-    /// A quantile of largest less smallest RTT within a base RTT.
+    /// The swing: a quantile of the largest less the smallest RTT within a base RTT.
     #[inline(always)]
     pub(super) fn swing(&self) -> Micros {
         let swing = self.swing >> SWING_BITS;
         Micros(if swing > u32::MAX as u64 { u32::MAX } else { swing as u32 })
     }
 
-    /// The queueing delay to aim for.
+    /// The target of the queueing delay.
     #[inline(always)]
     pub(super) fn target(&self, config: &Config) -> Micros {
         let swing = self.swing();
@@ -96,7 +96,7 @@ impl Queue {
         let sample = (all.max.0.saturating_sub(all.min.0) as u64) << SWING_BITS;
         let step = ((base_rtt.0 as u64) << SWING_BITS) / SWING_STEP as u64;
         let up = config.swing_quantile.of(step);
-        // Up by the quantile for a sample above, down by the rest for another: in balance where that share is below.
+        // Up by the quantile for a sample above, down by the rest for others: in balance where that share is below.
         self.swing = if sample > self.swing {
             self.swing.saturating_add(up)
         } else {
@@ -109,7 +109,7 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// The target for a delay, where largest and smallest RTT differ by so many microseconds.
+    /// The target for a delay, where the largest and smallest RTT differ by `swing` microseconds.
     fn target(delay: u32, swing: u32) -> u32 {
         let config = Config::DEFAULT.with_delay(Micros(delay));
         let mut queue = Queue::START;

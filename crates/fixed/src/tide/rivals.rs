@@ -1,12 +1,12 @@
-//! Whether others fill the queue, and when the flow answers in kind.
+//! Detection of other flows that fill the queue, and the decision to compete with them.
 //!
-//! Alone, the flow holds the queue at its target. A queue that stands far above it for many rounds, although the window is as
-//! small as the target asks for, is somebody else's, or the path has become longer. So the flow competes, and its window grows: a
-//! rival yields, which shows in the rate, and a path does not. Where nobody yields, the smallest RTT of those rounds is the new base
-//! RTT. Against a rival the flow stops from time to time to look whether it is still there.
+//! Alone, the flow holds the queue at its target. A queue far above it for many rounds, although the window follows the
+//! target, is another flow's, or the path has become longer. So the flow competes, and its window grows: a rival
+//! yields, which shows in the rate, and a path does not. Where no flow yields, the smallest RTT of those rounds is the
+//! new base RTT. Against a rival, the flow pauses from time to time to see whether it is still there.
 //!
-//! Flows of this kind do not answer each other so. Each has a few packets in the queue on top of the target, which on a slow link take
-//! long: the queue may hold those of several flows, unless it rises and falls as only others make it.
+//! Flows of this scheme do not answer each other so. Each keeps a few packets in the queue above the target, which take
+//! long on a slow link: the queue may hold those of several flows, unless it rises and falls as others make it.
 
 use super::competition::Competition;
 use super::sawtooth::{FORGOTTEN_AFTER, Sawtooth};
@@ -15,44 +15,44 @@ use super::{Event, RATE_BITS, WINDOW_BITS, part};
 use crate::number::product;
 use crate::{Instant, Micros, Q16};
 
-/// Prototype: a queue is another's where it is longer than the target by the target, or by this where that is more.
+/// Prototype: the smallest margin above the target beyond which a queue is another flow's; normally that is the target.
 const MIN_MARGIN: Micros = Micros(5_000);
-/// Prototype: and by the time that the extra packets of its own and of some other flows take, of the others' never by more than this.
+/// Prototype: the largest addition to that margin for the extra packets of other flows of this scheme.
 const MAX_OTHERS_MARGIN: Micros = Micros(50_000);
-/// Prototype: a round with a shorter queue takes back so many with a longer one.
+/// Prototype: rounds with a longer queue that one with a shorter queue takes back.
 const ROUNDS_BACK: u32 = 4;
-/// Prototype: so many rounds are enough where a rival was there shortly before.
+/// Prototype: rounds that suffice where a rival was there shortly before.
 const ROUNDS_AGAIN: u32 = 3;
-/// So long the flow competes before it looks. With 1, 4 and 16 s it has its share in 37, 41 and 43 of the 54 cells of
-/// docs/evidence/tide/rivals.md; after a rival has gone, its own queue stands for as long.
+/// Time for which the flow competes before it looks. With 1, 4 and 16 s it reaches its share in 37, 41 and 43 of 54
+/// cells of docs/evidence/tide/rivals.md; after a rival has gone, the flow's own queue lasts for the same time.
 const LOOK_EVERY: Micros = Micros(4_000_000);
-/// A rate that grows by less than a twentieth has stayed: of a window that grows by half, the flow had nine tenths of the link before.
+/// Reciprocal of the growth below which a rate has stayed, a twentieth: the flow had nine tenths of the link then.
 const RATE_STAYS: u64 = 20;
-/// Measured with a path that becomes 30 or 80 ms longer: so many rounds in a row without an answer of the rate show that nobody
-/// yields. With three the rate's own rise hides it (docs/algorithms/tide.md).
+/// Rounds in a row without growth of the rate that show a longer path, measured with paths that become 30 or 80 ms
+/// longer. With three, the rate's own rise hides it (docs/algorithms/tide.md).
 const ROUNDS_WITHOUT: u32 = 2;
-/// Prototype: the largest rate halves in 20 s. It loses 0.035 of itself in a second: in a microsecond, in units of 2^-32.
+/// Prototype: the largest rate halves in 20 s. It loses 0.035 of itself per second: per microsecond, in units of 2^-32.
 const PEAK_DECAY: u32 = 150;
 
-/// What is known of a rival, and the competition with it.
+/// Knowledge about a rival, and the competition with it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 pub(super) struct Rivals {
-    /// Of the present competition, or of the one that pauses.
+    /// The present competition, or the paused one.
     competition: Competition,
     sawtooth: Sawtooth,
     /// Windows at the end of the last rounds, the newest first.
     windows: [u64; 8],
-    /// The largest recent rate: two packets take that long.
+    /// The largest recent rate, which gives the time that extra packets take.
     peak_rate: u64,
-    /// The window to compete with, should it come to that; zero where nothing hints at a rival.
+    /// The window with which a competition would begin; zero without a hint of a rival.
     window_before: u64,
-    /// Of the last round; zero before the first.
+    /// The rate of the last round; zero before the first.
     last_rate: u64,
-    /// When the flow last stopped to look; zero if never.
+    /// The last time that the flow paused to look; zero if never.
     looked_at: Instant,
-    /// Since when it competes; zero where it does not.
+    /// The start of the competition; zero outside one.
     competes_since: Instant,
     /// The smallest RTT of the rounds with a longer queue.
     min_above: Micros,
@@ -69,7 +69,7 @@ pub(super) struct Rivals {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) now: Instant,
-    /// The smallest RTT.
+    /// The smallest RTT of the round.
     pub(super) min_rtt: Micros,
     pub(super) base_rtt: Micros,
     pub(super) target: Micros,
@@ -79,13 +79,13 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// Least queueing delay of the round.
+    /// The smallest queueing delay of the round.
     #[inline(always)]
     pub(super) fn queueing(&self) -> Micros {
         Micros(self.min_rtt.0.saturating_sub(self.base_rtt.0))
     }
 
-    /// The longest queue of a flow that is alone, but for its extra packets.
+    /// The longest queue of a flow that is alone, without its extra packets.
     #[inline(always)]
     pub(super) fn longest_alone(&self, config: &Config) -> Micros {
         self.target.plus(part(config.rival_margin, self.target.max(MIN_MARGIN)))
@@ -115,7 +115,7 @@ impl Rivals {
         self.competes_since.0 != 0
     }
 
-    /// The window of the competition; zero while there is none.
+    /// The window of the competition; zero outside one.
     #[inline(always)]
     pub(super) fn window(&self) -> u64 {
         if self.competes() { self.competition.window() } else { 0 }
@@ -135,14 +135,14 @@ impl Rivals {
         }
     }
 
-    /// The flow sends at `rate`, and has for a tick of so long.
+    /// Takes the sending rate of a tick, and the tick's length.
     #[inline(always)]
     pub(super) fn on_tick(&mut self, rate: u64, tick: Micros) {
         let decay = product(product(self.peak_rate, tick.0), PEAK_DECAY) >> 32;
         self.peak_rate = rate.max(self.peak_rate.saturating_sub(decay));
     }
 
-    /// Returns the base RTT where the queue turns out to be a longer path.
+    /// Ends a round; returns the new base RTT where the queue turns out to be a longer path.
     #[inline(always)]
     pub(super) fn end_round(&mut self, config: &Config, round: &Round) -> Option<Micros> {
         if !config.competes {
@@ -161,15 +161,15 @@ impl Rivals {
         None
     }
 
-    /// The window at the end of a round.
+    /// Stores the window at the end of a round.
     #[inline(always)]
     pub(super) fn keep(&mut self, window: u64) {
         let [a, b, c, d, e, f, g, _] = self.windows;
         self.windows = [window, a, b, c, d, e, f, g];
     }
 
-    /// A flow that has a share `s` of the link has `1.5 s / (1 + 0.5 s)` of it with a window that is larger by half. Where the rate
-    /// stays, it has all of it: the queue is the path's own delay, or the flow's.
+    /// True where no flow yields. With a window larger by half, a share `s` of the link becomes `1.5 s / (1 + 0.5 s)`.
+    /// Where the rate stays, the flow has all of the link: the queue is the path's own delay, or the flow's.
     #[inline(always)]
     fn nobody_yields(&mut self, rate: u64) -> bool {
         let grown = self.last_rate.saturating_add(self.last_rate / RATE_STAYS);
@@ -179,8 +179,8 @@ impl Rivals {
         self.rounds_without >= ROUNDS_WITHOUT
     }
 
-    /// Stops to compete from time to time, to look whether the queue goes. That it is empty once shows nothing: a rival has then lost
-    /// packets, and will be back.
+    /// Pauses from time to time, to see whether the queue goes. A queue that is empty once shows nothing: a rival has
+    /// then lost packets, and will be back.
     #[inline(always)]
     fn look(&mut self, round: &Round) {
         if round.now.since(self.competes_since) <= LOOK_EVERY {
@@ -222,7 +222,7 @@ impl Rivals {
         }
     }
 
-    /// There is no rival.
+    /// Records that there is no rival.
     #[inline(always)]
     fn forget(&mut self) {
         self.competes_since = Instant(0);
@@ -243,7 +243,7 @@ impl Rivals {
         self.competes_since = round.now;
     }
 
-    /// A longer queue is not that of flows of this kind.
+    /// The longest queue that flows of this scheme explain.
     #[inline(always)]
     fn longest_of_ones_own(&self, config: &Config, round: &Round) -> Micros {
         let flows = if self.sawtooth.is_there(round.now) { Q16::ONE } else { config.flows };
@@ -253,7 +253,7 @@ impl Rivals {
         round.longest_alone(config).plus(own).plus(others)
     }
 
-    /// How long so many units of 2^-16 packets take at the largest rate.
+    /// The time that packets, in units of 2^-16, take at the largest rate.
     #[inline(always)]
     fn time_of(&self, packets: u64) -> Micros {
         let micros = product(packets, 1 << (RATE_BITS - WINDOW_BITS)).checked_div(self.peak_rate);
@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn the_largest_rate_halves_in_twenty_seconds_however_small_it_is() {
-        // 20 kbit/s, 1 Mbit/s and 5 Gbit/s of packets of 1500 bytes, with the ticks of 40 ms and a packet. Below 1.3 Mbit/s it once stayed
-        // for ever.
+        // 20 kbit/s, 1 Mbit/s and 5 Gbit/s with packets of 1500 bytes, and ticks of 40 ms plus a packet. Below 1.3
+        // Mbit/s the rate once never fell.
         for (rate, tick) in [(7_158, 160_000), (357_914, 13_000), (1_789_569_707, 10_000)] {
             let mut rivals = Rivals { peak_rate: rate, ..Rivals::START };
             (0..20_000_000 / tick).for_each(|_| rivals.on_tick(0, Micros(tick)));

@@ -1,51 +1,51 @@
-//! What can be set. `delay` is the one knob.
+//! The settings: `delay` is the parameter, the others are constants.
 
 use crate::{Micros, Q16};
 
 /// The delay that the share of the swing refers to.
 const DEFAULT_DELAY: Micros = Micros(5_000);
 
-/// The knob and the constants.
+/// The parameter and the constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// The queueing delay aimed for on a steady link: 500 us to 1 s.
+    /// The target of the queueing delay on a steady link: 500 us to 1 s.
     pub delay: Micros,
-    /// The share of the RTT's swing that the target has, in proportion to the delay.
+    /// The share of the RTT's swing in the target, in proportion to the delay.
     pub share_of_swing: Q16,
-    /// Which quantile of the swing counts.
+    /// The quantile of the swing that counts.
     pub swing_quantile: Q16,
     /// The largest target, unless the delay is larger.
     pub max_target: Micros,
-    /// Swings that the target is at least, up to a limit. Measured with 1, 1.25, 1.5, 2, 3 and 4: the smallest that leaves `interactive`
-    /// 0.8 of a link with 10 ms of jitter (docs/evidence/tide/law.md).
+    /// The smallest target in swings, up to a limit. Measured with 1, 1.25, 1.5, 2, 3 and 4: the smallest with which
+    /// `interactive` reaches 0.8 utilisation with 10 ms of jitter (docs/evidence/tide/law.md).
     pub floor_swings: Q16,
-    /// That limit, for 10 ms of jitter: longer jitter takes a longer delay.
+    /// The limit of that, for 10 ms of jitter: longer jitter needs a longer delay.
     pub floor_limit: Micros,
-    /// Targets of queueing delay above which the mean of both rates counts, and not the larger.
+    /// Queueing delay in targets above which the mean of both rates counts instead of the larger one.
     pub mean_above: Q16,
-    /// Packets that the window has besides those of the rate.
+    /// Packets of the window in addition to those of the rate.
     pub extra_packets: Q16,
-    /// Packets that the window holds at least where the application lately had nothing to send.
+    /// The smallest window in packets where the application recently had nothing to send.
     pub restart_window: Q16,
     /// Base RTTs of an empty queue after which the window holds a base RTT more.
     pub ramp_rtts: Q16,
-    /// How much faster packets leave than the window asks for.
+    /// The pacing rate as a multiple of the window's rate.
     pub pacing: Q16,
-    /// Time without a nearly empty queue until one is made.
+    /// Time without a nearly empty queue until a drain makes one.
     pub drain_every: Micros,
-    /// More lost in a round shows a full queue.
+    /// The share of lost packets in a round above which the queue counts as full.
     pub loss_threshold: Q16,
-    /// Share of lost packets up to which the rate makes up for them.
+    /// The share of lost packets up to which the rate makes up for them.
     pub loss_corrected: Q16,
-    /// Answers in kind where others fill the queue.
+    /// Competes where others fill the queue.
     pub competes: bool,
-    /// Rounds with a queue too long after which others are there.
+    /// Rounds with too long a queue after which the flow competes.
     pub rival_rounds: u32,
-    /// A queue is too long by this share of the target.
+    /// The excess over the target, as a share of it, that makes a queue too long.
     pub rival_margin: Q16,
-    /// Flows of this kind whose extra packets make no queue too long.
+    /// Flows of this scheme whose extra packets do not make the queue too long.
     pub flows: Q16,
-    /// Rounds for which a queue that was too long is shorter than the target, after which it is no flows of this kind.
+    /// Rounds below the target, after a queue that was too long, that show flows of other schemes.
     pub sawtooth_rounds: u32,
 }
 
@@ -55,7 +55,7 @@ const fn number(value: f64) -> Q16 {
 }
 
 impl Config {
-    /// Every default of the registry.
+    /// The defaults of the registry.
     pub const DEFAULT: Self = Self {
         delay: DEFAULT_DELAY,
         share_of_swing: number(0.5),
@@ -78,7 +78,7 @@ impl Config {
         sawtooth_rounds: 4,
     };
 
-    /// The same with another delay, which moves the share of the swing as well.
+    /// Replaces the delay, and scales the share of the swing with it.
     #[inline(always)]
     pub fn with_delay(self, delay: Micros) -> Self {
         let swing = self.share_of_swing.0 as u64 * delay.0 as u64;

@@ -1,4 +1,4 @@
-//! A step of the core: what the kernel asks it. C: `tide.h`.
+//! A step of the core, as the kernel calls it. C: `tide.h`.
 
 use super::{Config, Event, MOST_TICKS, Tide};
 use crate::draw::{Digest, Draw};
@@ -7,10 +7,10 @@ use crate::step::{Layout, Step, exports, mirror};
 use crate::{Instant, Micros, Packets};
 
 mirror! {
-    /// What can be set, as a map holds it.
+    /// The settings, as stored in a map.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct TideSettings as tide_settings {
-        /// The queueing delay aimed for on a steady link, in microseconds.
+        /// The target of the queueing delay on a steady link, in microseconds.
         pub delay_us: u32,
     }
 }
@@ -22,7 +22,7 @@ impl From<Config> for TideSettings {
 }
 
 impl TideSettings {
-    /// As the core has them.
+    /// Converts to the core's settings.
     #[inline(always)]
     pub fn config(&self) -> Config {
         Config::DEFAULT.with_delay(Micros(self.delay_us))
@@ -30,31 +30,31 @@ impl TideSettings {
 }
 
 mirror! {
-    /// What TCP tells of an acknowledgement, and the limits after it.
+    /// An acknowledgement as TCP reports it, and the limits after it.
     #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
     pub struct TideStep as tide_step {
         /// The flow's state.
         pub state: Tide,
-        /// The acknowledgement; nothing is acknowledged where its count is zero.
+        /// The acknowledgement; without new data its `acked` is zero.
         pub event: Event,
-        /// What is set.
+        /// The flow's settings.
         pub settings: TideSettings,
-        /// Packets that were declared lost since the acknowledgement before.
+        /// Packets declared lost since the previous acknowledgement.
         pub lost: u32,
         /// Not zero: an episode of recovery has begun since then.
         pub new_episode: u32,
         /// The size of a full packet in bytes.
         pub packet_bytes: u32,
-        /// Decided: bytes per second; zero where nothing is decided yet.
+        /// Decision: the pacing rate in bytes per second; zero before the first decision.
         pub pacing: u64,
-        /// Decided: packets; zero where nothing is decided yet.
+        /// Decision: the window in packets; zero before the first decision.
         pub cwnd: u32,
-        /// Zero.
+        /// Padding, zero.
         pub reserved: u32,
     }
 }
 
-/// Ends a tick that is over before the acknowledgement; zero where none is.
+/// Ends a tick that is over before the acknowledgement; returns zero where no tick is.
 #[cfg_attr(target_arch = "bpf", unsafe(no_mangle))]
 pub extern "C" fn tide_end_tick(step: &mut TideStep) -> u32 {
     let config = step.settings.config();
@@ -63,8 +63,8 @@ pub extern "C" fn tide_end_tick(step: &mut TideStep) -> u32 {
 
 #[cfg(target_arch = "bpf")]
 unsafe extern "C" {
-    /// Calls [`tide_end_tick`] until no tick is over, so often at most. In C (`tide.h`): the verifier follows a turn once only where the kernel
-    /// makes the loop.
+    /// Calls [`tide_end_tick`] until no tick is over, at most `most` times. In C (`tide.h`): the verifier follows a
+    /// turn only once where the kernel makes the loop.
     safe fn tide_end_ticks(step: &mut TideStep, most: u32);
 }
 

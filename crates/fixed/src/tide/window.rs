@@ -1,18 +1,18 @@
-//! From the delivery rate and the queue to the window.
+//! The window, from the delivery rate and the queue.
 //!
 //! ```text
 //! window = rate * (base RTT + target + ramp) + extra packets + aggregation
 //! ```
 //!
-//! - An RTT holds `rate * (base RTT + queueing delay)`, so that a queue above the target makes the next window smaller. The queue
-//!   rests where the extra packets are the rate times what it is longer than the target.
-//! - The ramp lets the window grow where the queue stays empty although a target is set: there the rate that was measured is the
+//! - An RTT holds `rate * (base RTT + queueing delay)`, so a queue above the target makes the next window smaller. The
+//!   queue settles where the rate times its excess over the target equals the extra packets.
+//! - The ramp lets the window grow where the queue stays empty although a target is set: there the measured rate is the
 //!   window's own.
-//! - The aggregation is what one acknowledgement tells of beyond a packet: the most of this round and the last. A receiver that
-//!   acknowledges every sixteenth packet keeps the sender waiting until sixteen have arrived. A window that does not hold them besides
-//!   what the path holds is waited for in vain, until the receiver's timer, and the rate that is measured then is the timer's.
-//! - The extra packets do not depend on the rate. They make the shares of several flows equal, since a slow flow gains more by
-//!   them than a fast one, and they let a flow of few packets grow.
+//! - The aggregation is the most packets beyond one that an acknowledgement of this round or the last covers. A
+//!   receiver that acknowledges every sixteenth packet keeps the sender waiting until sixteen have arrived. With a
+//!   window that does not also hold these, the sender waits for the receiver's timer, and measures the timer's rate.
+//! - The extra packets do not depend on the rate. They equalise the shares of several flows, since a slow flow gains
+//!   more from them than a fast one, and they let a flow of few packets grow.
 
 use super::settings::Config;
 use super::{WINDOW_BITS, part, window_of};
@@ -20,23 +20,23 @@ use crate::{Micros, Packets, Q16};
 
 /// RFC 9002, section 7.2: the smallest window.
 const MIN_WINDOW: Packets = Packets(2);
-/// A flow is one that its application limits for so long after the application had nothing to send: longer than most pauses of a
-/// cellular link, in which packets wait although the application sends little.
+/// Time after which a flow no longer counts as limited by its application: longer than most pauses of a cellular link,
+/// in which packets wait although the application sends little.
 pub(super) const LONG_PAUSE: Micros = Micros(1_000_000);
 
-/// What the window is decided by.
+/// The inputs of the window.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct State {
     pub(super) rate: u64,
     pub(super) base_rtt: Micros,
     pub(super) target: Micros,
-    /// For how long the queue has been shorter than half of the target; none: for as long as is known.
+    /// Time for which the queue has been shorter than half of the target; `None` if always.
     pub(super) empty_for: Option<Micros>,
-    /// How long ago the application had nothing to send; none: it always had.
+    /// Time since the application had nothing to send; `None` if it always had data.
     pub(super) app_limited_before: Option<Micros>,
-    /// The share of target and extra packets that lost packets leave.
+    /// The share left of target and extra packets after losses.
     pub(super) share: Q16,
-    /// Packets that an acknowledgement tells of beyond one.
+    /// Packets beyond one that an acknowledgement covers.
     pub(super) aggregated: Packets,
 }
 
@@ -62,14 +62,14 @@ impl State {
         }
     }
 
-    /// The share that lost packets leave of a number of packets.
+    /// A number of packets times the share left after losses, in units of 2^-16 packets.
     #[inline(always)]
     fn shared(&self, packets: Q16) -> u64 {
         ((packets.0 as i64 * self.share.0 as i64) >> 16).max(0) as u64
     }
 
-    /// In base RTTs, up to one: then the window is twice what was delivered in the last RTT. It begins when the queue has been empty for
-    /// a base RTT (prototype).
+    /// The ramp in base RTTs, up to one: then the window is twice the packets delivered in the last RTT. It begins when
+    /// the queue has been empty for a base RTT (prototype).
     #[inline(always)]
     fn ramp(&self, config: &Config) -> Q16 {
         let Some(empty_for) = self.empty_for else { return Q16::ONE };
@@ -80,7 +80,7 @@ impl State {
     }
 }
 
-/// The smallest window.
+/// The smallest window, in units of 2^-16 packets.
 #[inline(always)]
 pub(super) const fn min_window() -> u64 {
     (MIN_WINDOW.0 as u64) << WINDOW_BITS

@@ -1,9 +1,9 @@
-//! NATCP's limits, and whether there is advice to follow.
+//! NATCP's limits, and the freshness of its advice.
 
 use cellcc_fixed::assisted::{Advice, Assisted, Config, Limits, Path};
 use cellcc_fixed::{BytesPerSecond, Instant, Micros, Packets};
 
-/// 12 Mbit/s at 20 ms, of the period that ended at `millis`.
+/// Advice of 12 Mbit/s at 20 ms for the period that ended at `millis`.
 fn advice(millis: u64) -> Advice {
     Advice {
         bandwidth: BytesPerSecond(1_500_000),
@@ -50,7 +50,7 @@ fn without_the_networks_rtt_the_senders_own_counts() {
 
 #[test]
 fn a_minimum_rtt_below_the_senders_own_is_not_believed() {
-    // 2.5 ms were reported where the path takes 20 ms, and the window held two packets.
+    // The network once reported 2.5 ms for a path of 20 ms, and the window held two packets.
     let short = Advice { min_rtt: Micros(1_500), ..advice(0) };
     assert_eq!(Limits::advised(&Config::default(), &short, &path(0)).cwnd, Packets(30));
 }
@@ -61,7 +61,7 @@ fn a_packet_per_rtt_leaves_however_little_is_reported() {
     assert_eq!(Limits::advised(&Config::default(), &wrong, &path(0)), limits(2, 50_000));
 }
 
-/// A flow over loopback was paced at a packet per 12 us, six times what was reported.
+/// A flow over loopback was once paced at one packet per 12 us, six times the reported bandwidth.
 #[test]
 fn a_path_much_shorter_than_reported_is_paced_as_reported() {
     let short = Path { min_rtt: Micros(5), rtt: Micros(12), ..path(0) };

@@ -16,7 +16,7 @@ fn real(number: Q16) -> f64 {
     f64::from(number.0) / 65536.0
 }
 
-/// The authors' tuner in real numbers, over a millisecond's acknowledgements.
+/// The authors' tuner in real numbers, with one acknowledgement per millisecond.
 fn tuned(alpha: f64, rtts: &[u32], min_rtt: f64) -> f64 {
     let mean = rtts.iter().map(|rtt| f64::from(*rtt)).sum::<f64>() / rtts.len() as f64;
     let distance = (2.0 * min_rtt - mean) / mean;
@@ -39,8 +39,8 @@ proptest! {
         }
         let min_rtt = f64::from(*rtts.iter().min().expect("500 of them"));
         core.on_ack(&CONFIG, &ack(now, 400_000), Packets(10), false);
-        // The mean of whole microseconds, at least 5000, and three numbers in units of 2^-16, of which one counts twice and alpha
-        // times.
+        // The mean of whole microseconds, at least 5000, and three numbers in units of 2^-16, one of them twice and
+        // times alpha.
         let bound = 1.5 * 2.0 * 3.0 / 5_000.0 + 6.0 / 65_536.0;
         let exact = tuned(1.5, &rtts, min_rtt);
         prop_assert!((real(core.alpha().expect("an RTT")) - exact).abs() <= bound, "{exact}");

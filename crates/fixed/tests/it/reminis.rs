@@ -3,10 +3,10 @@
 use cellcc_fixed::reminis::{Config, MIN_QUEUEING, Profile, Reminis, Zone};
 use cellcc_fixed::{Ack, Instant, Micros, Packets, Q16, Window};
 
-/// Of all words the one that is the median of a Gaussian, nearly.
+/// The word that gives nearly the median of a Gaussian.
 const MEDIAN: u32 = 0x7fff_ffff;
 
-/// A flow whose acknowledgements come one a millisecond, each for one packet of a full window.
+/// A flow with one acknowledgement per millisecond, each for one packet of a full window.
 struct Flow {
     config: Config,
     state: Reminis,
@@ -71,7 +71,7 @@ fn a_first_sample_from_before_an_outage_ends_does_not_make_an_interval_of_second
 fn an_interval_without_samples_decides_nothing() {
     let mut flow = Flow::new(Config::default());
     flow.acks(41, 20_000);
-    // The last sample is of the next interval.
+    // The last sample belongs to the next interval.
     (0..20).for_each(|_| flow.ack_with(0, |_| ()));
     let window = flow.window;
     (0..60).for_each(|_| flow.ack_with(0, |_| ()));
@@ -89,7 +89,7 @@ fn a_flow_that_its_application_limits_does_not_explore() {
 fn where_packets_are_lost_exploration_stays_within_four_times_what_is_delivered() {
     let mut flow = Flow::new(Config::default());
     flow.acks(30, 20_000);
-    // 20 packets an interval of one round trip: a window of 100 is more than four times that.
+    // 20 packets per interval of one round trip: a window of 100 is more than four times that.
     (0..100).for_each(|_| flow.ack_with(20_000, |ack| ack.lost = true));
     assert_eq!(flow.window.cwnd, Packets(100));
 }

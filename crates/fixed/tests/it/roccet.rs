@@ -27,8 +27,8 @@ proptest! {
             core.on_ack(&ack(number as u64 * 1_000, *rtt, number as u32), &sender(0), &mut window);
             least = least.min(f64::from(*rtt));
             exact += 0.2 * ((f64::from(*rtt) - least) / least - exact);
-            // The weight is 0.2 less 3e-6, of up to 79 least RTTs; a sample and its share are cut to units of 2^-16, five times in
-            // the sum of all weights.
+            // The weight is 0.2 less 3e-6, times up to 79 least RTTs; a sample and its share are truncated to units of
+            // 2^-16, five times in the sum of all weights.
             let bound = 79.0 * 5.0 * 3.1e-6 + 6.0 / 65_536.0;
             prop_assert!((f64::from(core.sr_rtt().0) / 65_536.0 - exact).abs() <= bound, "{exact}");
         }

@@ -1,4 +1,4 @@
-//! Vegas, a round at a time.
+//! Vegas, round by round.
 
 use cellcc_fixed::vegas::{Config, Vegas};
 use cellcc_fixed::{Ack, Law, Micros, Packets, Window};
@@ -14,7 +14,7 @@ impl Flow {
         Self { state: Vegas::START, window: Window { cwnd: Packets(cwnd), ssthresh }, delivered: 0 }
     }
 
-    /// A window's worth of acknowledgements; what the last of them says to Reno's law.
+    /// Acknowledges a window; returns the last decision about Reno's law.
     fn round(&mut self, rtt: u32) -> Law {
         let window = self.window.cwnd.0;
         let mut law = Law::Rests;

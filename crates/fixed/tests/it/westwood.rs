@@ -1,4 +1,4 @@
-//! Westwood+ against the same filters in floating point, and what a loss leaves.
+//! Westwood+ against the same filters in floating point, and the window after a loss.
 
 use cellcc_fixed::westwood::{Profile, Westwood};
 use cellcc_fixed::{Ack, Instant, Micros, Packets, Window};
@@ -54,8 +54,8 @@ proptest! {
             prop_assert_eq!(core.estimated_window(), None);
             return Ok(());
         };
-        // Each step of a filter drops less than one unit of 2^-32, and keeps seven eighths of what was dropped before: 8 units
-        // for the first, 8 more and the first's for the second.
+        // Each step of a filter drops less than one unit of 2^-32, and keeps seven eighths of earlier losses: 8 units
+        // for the first filter, 8 more plus those of the first for the second.
         let estimate = core.bandwidth().expect("a sample") as f64 / 4_294_967_296.0;
         prop_assert!((estimate - bandwidth).abs() <= 17.0 / 4_294_967_296.0 + 1e-12 * bandwidth);
         let window = core.estimated_window().expect("both estimates").0;
@@ -80,7 +80,7 @@ fn steady() -> Westwood {
 
 const HALVED: Window = Window { cwnd: Packets(75), ssthresh: Packets(75) };
 
-/// 100, rounded down from what the filters leave of it.
+/// True for 100 packets, which the filters may round down to 99.
 fn is_the_path(packets: Packets) -> bool {
     (99..=100).contains(&packets.0)
 }

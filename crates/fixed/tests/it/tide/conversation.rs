@@ -1,14 +1,14 @@
-//! Events and decisions as text. docs/algorithms/tide-spec.md has the form.
+//! Events and decisions as text, in the form of docs/algorithms/tide-spec.md.
 
 use cellcc_fixed::tide::{Config, Event, Tide};
 use cellcc_fixed::{Instant, Micros, Packets};
 use std::fmt::Write;
 
-/// What happens to a flow.
+/// An event of a flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Happens {
     Ack(Event),
-    /// So many packets were lost; an episode of recovery begins, or not.
+    /// Packets lost, and whether an episode of recovery begins.
     Loss(u32, bool),
     Tick(Instant),
 }
@@ -16,13 +16,13 @@ pub(super) enum Happens {
 /// Window and pacing rate; none before the first decision.
 pub(super) type Decision = Option<(u64, u64)>;
 
-/// A flow, with what happened to it and what it decided.
+/// A flow with its events and decisions.
 pub(super) struct Conversation {
     pub(super) events: Vec<(Happens, Decision)>,
     pub(super) core: Tide,
     config: Config,
     packet_bytes: u32,
-    /// At least once.
+    /// True once the flow has competed.
     pub(super) has_competed: bool,
 }
 
@@ -49,7 +49,7 @@ impl Conversation {
         self.events.push((happens, self.decision()));
     }
 
-    /// The same events, decided by the core of today.
+    /// Lets today's core decide the same events.
     pub(super) fn decided_again(&self) -> Self {
         let mut again = Self::new(self.config.delay.0, self.packet_bytes);
         self.events.iter().for_each(|(happens, _)| again.add(*happens));

@@ -9,7 +9,7 @@ use path::{Frames, Path, Rival, SECOND, talk};
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// What is recorded on a path: the name of the file, what it covers, and the path.
+/// The conversations recorded on a path: name of the file, coverage, and path.
 const ON_PATHS: [(&str, &str, Path); 15] = [
     (
         "start-up",
@@ -127,10 +127,10 @@ const ON_PATHS: [(&str, &str, Path); 15] = [
     ),
 ];
 
-/// What a flow hears and decides, of acknowledgements that are prescribed.
+/// A function that returns a conversation with prescribed acknowledgements.
 type Prescribed = fn() -> Conversation;
 
-/// What is recorded of such: the name of the file, what it covers, and the conversation.
+/// The conversations with prescribed acknowledgements: name of the file, coverage, and function.
 const PRESCRIBED: [(&str, &str, Prescribed); 6] = [
     ("looks", "margins, what is forgotten after 15 s, and a rival that comes again", prescribed::looks),
     (
@@ -153,7 +153,7 @@ fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/tide-vectors").join(name).with_extension("txt")
 }
 
-/// `CELLCC_WRITE_DOCS` writes them anew.
+/// `CELLCC_WRITE_DOCS` writes the recordings again.
 #[test]
 fn every_recorded_conversation_is_decided_as_it_was() {
     for (name, about, today) in recorded() {
@@ -164,7 +164,7 @@ fn every_recorded_conversation_is_decided_as_it_was() {
         let conversation = Conversation::read(&text);
         let (was, is) = (conversation.events.len(), today.events.len());
         assert_eq!(was, is, "events of {name}: set CELLCC_WRITE_DOCS=1 to write it");
-        // Line by line, so that the first difference is what is shown.
+        // The comparison goes line by line, so that the first difference is shown.
         let again = conversation.decided_again().text(about);
         for (line, (was, is)) in text.lines().zip(again.lines()).enumerate() {
             assert_eq!(is, was, "{name}.txt, line {}: set CELLCC_WRITE_DOCS=1 to write it", line + 1);

@@ -1,4 +1,4 @@
-//! A path to record conversations on: one queue, which a rival may share, and what can go wrong with it.
+//! A path to record conversations on: one queue, which a rival may share, and its faults.
 
 use super::conversation::{Conversation, Happens};
 use cellcc_fixed::tide::Event;
@@ -6,39 +6,39 @@ use cellcc_fixed::{Instant, Micros, Packets};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const SECOND: u64 = 1_000_000;
-/// When the flow begins: zero stands for never.
+/// The start of the flow; not zero, which stands for never.
 const START: u64 = SECOND;
 const PACKET_BYTES: u32 = 1500;
 const INITIAL_WINDOW: u64 = 10;
-/// After so long a receiver acknowledges what it has.
+/// Time after which a receiver acknowledges the packets that it holds.
 const MOST_ACK_DELAY: u64 = 25_000;
 
-/// Times in microseconds.
+/// A path and its faults. Times are in microseconds.
 pub(super) struct Path {
     pub(super) delay: u32,
-    /// A packet takes so long.
+    /// The time that the link takes per packet.
     pub(super) service: u64,
     pub(super) base_rtt: u64,
-    /// More packets than these are dropped.
+    /// Packets that the queue holds; more are dropped.
     pub(super) room: u64,
     pub(super) end: u64,
-    /// A flow's timer ends each tick.
+    /// A timer of the flow ends each tick.
     pub(super) has_timers: bool,
     pub(super) acked_together: usize,
     /// Largest delay of a packet after the queue, in order.
     pub(super) jitter: u64,
     pub(super) lost_of_1000: u64,
-    /// Each acknowledgement of so many has no RTT sample.
+    /// One acknowledgement in this many has no RTT sample.
     pub(super) sampleless: u32,
     pub(super) rival: Option<Rival>,
-    /// When the path becomes longer, and by what.
+    /// The time at which the path becomes longer, and by how much.
     pub(super) longer: Option<(u64, u64)>,
-    /// The link serves nothing from then until then.
+    /// The start and end of a pause of the link.
     pub(super) pause: Option<(u64, u64)>,
     pub(super) frames: Option<Frames>,
 }
 
-/// Until then the application has so many packets each time; before and after it always has some.
+/// From `from` to `to` the application has `packets` packets in each interval `every`; otherwise it always has some.
 #[derive(Clone, Copy)]
 pub(super) struct Frames {
     pub(super) from: u64,
@@ -47,11 +47,11 @@ pub(super) struct Frames {
     pub(super) packets: u64,
 }
 
-/// A flow whose window grows by a packet in an RTT and halves on loss.
+/// A flow whose window grows by one packet per RTT and halves on loss.
 pub(super) struct Rival {
     pub(super) from: u64,
     pub(super) to: u64,
-    /// At its beginning.
+    /// The initial window.
     pub(super) window: u32,
 }
 
@@ -90,7 +90,7 @@ enum Comes {
     Wake,
 }
 
-/// Both flows, and what is on its way.
+/// Both flows, and the packets under way.
 struct World<'a> {
     path: &'a Path,
     now: u64,
@@ -105,7 +105,7 @@ struct World<'a> {
     flow: Conversation,
     inflight: u64,
     may_leave_at: u64,
-    /// Packets of this frame that have not left, and when the next one comes.
+    /// Packets of this frame that have not been sent; then the time of the next frame.
     frame: u64,
     next_frame: u64,
     count: u32,
@@ -116,7 +116,7 @@ struct World<'a> {
     rivals_recovery: u64,
 }
 
-/// What a flow hears and decides on the path.
+/// Records a flow's events and decisions on the path.
 pub(super) fn talk(path: &Path) -> Conversation {
     let mut world = World {
         path,
@@ -158,7 +158,7 @@ impl World<'_> {
     }
 
     fn draw(&mut self, below: u64) -> u64 {
-        // Knuth's MMIX.
+        // Knuth's MMIX generator.
         self.random =
             self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.random >> 33) % below.max(1)
@@ -241,7 +241,7 @@ impl World<'_> {
         }));
     }
 
-    /// How many packets the application has, and when it has more.
+    /// Packets that the application has, and the time at which it has more.
     fn application(&mut self) -> (u64, u64) {
         let past = self.now - START;
         let Some(frames) = self.path.frames.filter(|frames| (frames.from..frames.to).contains(&past)) else {
@@ -254,7 +254,7 @@ impl World<'_> {
         (self.frame, START + next)
     }
 
-    /// Looks again at a later time.
+    /// Schedules another look.
     fn wake(&mut self, at: u64) {
         if self.wakes.insert(at) {
             self.schedule(at, Comes::Wake);
@@ -310,7 +310,7 @@ impl World<'_> {
         self.path.base_rtt + longer.map_or(0, |(_, by)| by)
     }
 
-    /// When the acknowledgement of a packet that is sent now comes back; none where the queue is full.
+    /// The return of the acknowledgement of a packet sent now; `None` where the queue is full.
     fn enqueue(&mut self) -> Option<u64> {
         let begins = self.free_at.max(self.now);
         if (begins - self.now) / self.path.service >= self.path.room {

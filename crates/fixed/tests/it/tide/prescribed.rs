@@ -1,16 +1,16 @@
-//! Conversations whose acknowledgements are prescribed, for what a path seldom comes to: each constant of the law that the paths
-//! leave open changes one of them, and so does each product that has to stop at the largest number.
+//! Conversations with prescribed acknowledgements, for cases that a path seldom produces: each constant of the law that
+//! the paths do not determine changes one of them, and so does each product that has to stop at the largest number.
 
 use super::conversation::{Conversation, Happens};
 use super::path::SECOND;
 use cellcc_fixed::tide::Event;
 use cellcc_fixed::{Instant, Micros, Packets};
 
-/// Base RTT and time from one acknowledgement to the next of a flow by the round.
+/// The base RTT of a flow with one acknowledgement per round, and the time between two acknowledgements.
 const BASE: u32 = 400_000;
 const ROUND: u64 = 500_000;
 
-/// A flow, what was delivered by when, and what the next acknowledgement says.
+/// A flow with its delivery history, and the contents of its next acknowledgement.
 struct Flow {
     conversation: Conversation,
     now: u64,
@@ -32,7 +32,7 @@ impl Flow {
         }
     }
 
-    /// So many acknowledgements, each so long after the one before it.
+    /// Adds `times` acknowledgements, each `every` microseconds after the one before.
     fn hears(&mut self, times: u32, every: u64, rtt: u32) {
         for _ in 0..times {
             self.now += every;
@@ -55,12 +55,12 @@ impl Flow {
         }
     }
 
-    /// So many rounds of one acknowledgement, with a queue of so many microseconds.
+    /// Adds `times` rounds of one acknowledgement each, with a queue of `queueing` microseconds.
     fn rounds(&mut self, times: u32, queueing: u32) {
         self.hears(times, ROUND, BASE + queueing);
     }
 
-    /// One round in which so many packets were lost before.
+    /// Adds a round before which `lost` packets were lost.
     fn round_with_loss(&mut self, lost: u32, queueing: u32) {
         self.rounds_with_loss(1, lost, queueing);
     }
@@ -76,7 +76,7 @@ impl Flow {
 pub(super) fn looks() -> Conversation {
     let mut flow = Flow::new(2_500, 1500, 50);
     flow.rounds(4, 0);
-    // Too long, and then short for three rounds only: the next queue may hold the packets of eight flows.
+    // Too long, and then short for only three rounds: the next queue may hold the packets of eight flows.
     flow.rounds(1, 90_000);
     flow.rounds(3, 1_000);
     flow.rounds(1, 5_000);
@@ -96,7 +96,7 @@ pub(super) fn looks() -> Conversation {
     flow.rounds(17, 74_000);
     flow.round_with_loss(1, 90_000);
     flow.rounds(9, 90_000);
-    // It has looked. Three rounds are enough within 15 s, and not after 17.
+    // The flow has looked. Three rounds suffice within 15 s, and not after 17.
     flow.rounds(28, 0);
     flow.rounds(12, 90_000);
     flow.rounds(31, 0);
@@ -109,13 +109,13 @@ pub(super) fn looks() -> Conversation {
     flow.conversation
 }
 
-/// `RATE_STAYS`, `PEAK_DECAY`, `LOSS_THRESHOLD`, the smallest RTT of a longer path, and a window that grows too much for 64 bits.
+/// `RATE_STAYS`, `PEAK_DECAY`, `LOSS_THRESHOLD`, the smallest RTT of a longer path, and a window beyond 64 bits.
 pub(super) fn longer_by_the_round() -> Conversation {
     let mut flow = Flow::new(2_500, 1500, 1_000);
     flow.rounds(6, 0);
     flow.rounds(1, 95_000);
     flow.rounds(20, 99_000);
-    // The rate grows by 5.3 % in a round, which is an answer, and then by 4.7 %.
+    // The rate grows by 5.3 % per round, which is an answer, and then by 4.7 %.
     for growth in [[53; 7].as_slice(), &[47; 4]].concat() {
         flow.acked += flow.acked * growth / 1_000;
         flow.rounds(1, 90_000);
@@ -126,7 +126,7 @@ pub(super) fn longer_by_the_round() -> Conversation {
     flow.round_with_loss(29, 0);
     flow.rounds(1, 3_000);
     flow.rounds(2, 100_000);
-    // The peak rate falls until a queue that was too long may be those of others of this kind.
+    // The peak rate falls until a queue that was too long may be that of other flows of this scheme.
     flow.acked = 50;
     flow.rounds(1, 0);
     flow.rounds(9, 3_000);
@@ -139,7 +139,7 @@ pub(super) fn longer_by_the_round() -> Conversation {
     flow.conversation
 }
 
-/// `MIN_SAMPLES`, the cap of a pause, a nearly empty queue, `MAX_TARGET`, and, with large packets, the pacing rate at its largest.
+/// `MIN_SAMPLES`, the cap of a pause, a nearly empty queue, `MAX_TARGET`, the largest pacing rate (large packets).
 pub(super) fn drains() -> Conversation {
     let mut flow = Flow::new(20_000, 9000, 50);
     let (short, long, every) = (800_000, 840_000, 840_000);
@@ -147,7 +147,7 @@ pub(super) fn drains() -> Conversation {
     flow.hears(18, every, long);
     flow.hears(6, every, short);
     flow.hears(10, every, long);
-    // The link pauses for 9 s, of which an RTT counts.
+    // The link pauses for 9 s, but only one RTT of that counts.
     flow.hears(1, 9 * SECOND, 9_400_000);
     flow.hears(8, every, long);
     flow.hears(2, every, short);
@@ -169,14 +169,14 @@ pub(super) fn drains() -> Conversation {
     flow.conversation
 }
 
-/// `FIRST_DOUBTS`, `DRAIN_EVERY` of losses, `LOSS_THRESHOLD` above what is random, twice `LOSS_CORRECTED`, and the half that explains.
+/// `FIRST_DOUBTS`, `DRAIN_EVERY` for losses, `LOSS_THRESHOLD` above random loss, twice `LOSS_CORRECTED`, the half.
 pub(super) fn losses() -> Conversation {
     let mut flow = Flow::new(5_000, 1500, 1_000);
     flow.rounds(20, 0);
-    // After eight rounds of a full queue the first drain, in which less than half as much is lost.
+    // The first drain comes after eight rounds of a full queue, and loses less than half as much.
     flow.rounds_with_loss(11, 60, 0);
     flow.round_with_loss(26, 0);
-    // After the application has had nothing to send the next one comes as soon; half as much explains the losses.
+    // After the application had nothing to send, the next one comes as soon; half as much explains the losses.
     flow.rounds_with_loss(3, 60, 0);
     flow.app_limited = 1;
     flow.round_with_loss(60, 0);
@@ -184,23 +184,23 @@ pub(super) fn losses() -> Conversation {
     flow.rounds_with_loss(8, 60, 0);
     flow.round_with_loss(29, 0);
     flow.rounds_with_loss(4, 50, 0);
-    // Half of the target is an empty queue, and a little more is others' doing.
+    // Half of the target is an empty queue, and other flows cause a little more.
     flow.rounds_with_loss(12, 120, 0);
     flow.round_with_loss(60, 2_450);
     flow.rounds_with_loss(18, 160, 0);
     flow.round_with_loss(80, 2_650);
     flow.rounds_with_loss(9, 160, 0);
     flow.round_with_loss(80, 0);
-    // More than 3 % beyond them is a full queue again.
+    // More than 3 % above the random losses is a full queue again.
     flow.rounds_with_loss(4, 50, 0);
     for lost in [80, 84, 88, 90, 92, 94, 96, 98, 100, 102] {
         flow.rounds_with_loss(3, lost, 0);
     }
-    // They end, and the next drains forget them.
+    // The losses end, and the next drains forget them.
     flow.rounds(28, 0);
     flow.rounds_with_loss(20, 83, 0);
     flow.rounds(70, 0);
-    // A fifth is random, of which 0.12 count.
+    // A fifth is lost at random; at most 0.12 counts as random.
     flow.rounds_with_loss(80, 250, 0);
     for lost in [150, 160, 170, 180, 190] {
         flow.rounds_with_loss(3, lost, 0);
@@ -208,10 +208,10 @@ pub(super) fn losses() -> Conversation {
     flow.conversation
 }
 
-/// Packets of an acknowledgement, four of them in a round, of a flow whose window is some 457.
+/// Packets per acknowledgement at four per round, for a flow with a window of about 457 packets.
 const SMALL: [u32; 2] = [56, 60];
 
-/// `LONG_PAUSE` as the silence after which a path may be another one, and the forgetting of one that is idle.
+/// `LONG_PAUSE` as the silence after which the path may have changed, and the path that an idle flow forgets.
 pub(super) fn silences() -> Conversation {
     let (base, longer, gap) = (100_000, 120_000, 10_000);
     let mut flow = Flow::new(5_000, 1500, 20);
@@ -229,7 +229,7 @@ pub(super) fn silences() -> Conversation {
     flow.hears(1, 2_000_000, 160_000);
     flow.app_limited = 0;
     hears(&mut flow, 4, 160_000);
-    // The application leaves a little more than half of the window unused, and then a little less: only the first shows a longer path.
+    // The application leaves just over half of the window unused, then just under: only the first shows a longer path.
     for acked in SMALL {
         (flow.acked, flow.app_limited) = (50, 0);
         flow.hears(80, 42_500, 160_000);
@@ -246,7 +246,7 @@ pub(super) fn extremes() -> Conversation {
     flow.hears(4, 1 << 30, u32::MAX - 1_000);
     flow.acked = u32::MAX;
     flow.hears(1, 1 << 29, HALF);
-    // The queue has not been empty for more than 2^32 microseconds when there are samples enough for a drain.
+    // The queue has not been empty for more than 2^32 microseconds when there are enough samples for a drain.
     flow.acked = HALF - 1;
     flow.hears(4, 1 << 30, u32::MAX - 1);
     flow.acked = 1;
