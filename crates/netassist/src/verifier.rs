@@ -33,8 +33,8 @@ pub(crate) enum StatementError {
     /// The holder of the certificate has not signed this.
     #[error("its signature is wrong")]
     Signature,
-    /// It is for longer than may be.
-    #[error("it is for longer than may be")]
+    /// It is valid for longer than its purpose allows.
+    #[error("it is valid for longer than allowed: sign it for a shorter time")]
     TooLong,
     /// Its time is over.
     #[error("its time is over")]

@@ -101,7 +101,7 @@ impl Tree {
         )?;
         writeln!(
             f,
-            "| what failed | waits of servers | servers back within 100 ms, at most | users informed again after, s: median | p95 | all | requests meanwhile | refused as too fast |"
+            "| failure | waits of servers | servers back within 100 ms, at most | users informed again after, s: median | p95 | all | requests meanwhile | refused as too fast |"
         )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         for (is_silent, waits_are_drawn) in [(true, true), (true, false), (false, true), (false, false)] {

@@ -96,7 +96,7 @@ impl fmt::Display for Outcome {
         )?;
         writeln!(
             f,
-            "| server | moves | heard of the new site after, periods: median | p95 | worst |\n|---|---|---|---|---|"
+            "| server | moves | periods until a report from the new site: median | p95 | worst |\n|---|---|---|---|---|"
         )?;
         for (server, recoveries) in &self.recoveries {
             let mut sorted: Vec<f64> =
