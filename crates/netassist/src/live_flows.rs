@@ -37,7 +37,7 @@ impl LiveFlows {
         }
     }
 
-    /// True if the last look showed a flow between a server and one of a user's addresses.
+    /// True if the last look showed a flow between a server and any address of a user.
     pub fn has(&self, server: IpAddr, user: impl IntoIterator<Item = IpAddr>) -> bool {
         let is_live = |address: IpAddr| {
             let seen = self.seen.get(&(server.to_canonical(), address.to_canonical()));

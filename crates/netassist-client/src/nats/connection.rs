@@ -122,7 +122,7 @@ impl Client {
         self.say([head.as_bytes(), payload, b"\r\n"].concat()).await
     }
 
-    /// Subscribes: gives the number by which messages refer to it.
+    /// Subscribes; returns the subscription's number in messages.
     ///
     /// # Errors
     /// The connection is lost.

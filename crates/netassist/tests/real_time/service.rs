@@ -52,7 +52,7 @@ async fn a_report_costs_its_64_bytes_and_what_its_datagram_of_quic_adds() {
             }
             costs.push((edge.server.sent_bytes() - before).get());
         }
-        // The median: some datagrams carry an acknowledgement or a probe of the path's MTU as well.
+        // The median: some datagrams also carry an acknowledgement or a probe of the path's MTU.
         costs.sort_unstable();
         assert_eq!(costs[costs.len() / 2], wire, "{records} records: {costs:?}");
     }
