@@ -14,7 +14,7 @@ use rustix::process::{
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// How many commands can run at once: those of the users, and their servers.
+/// The most commands that run at once: those of the users, and their servers.
 pub const MOST_COMMANDS: usize = sys::MOST_CHILDREN;
 
 /// All commands of this process. They end when it ends, whatever ends it. Processes that they leave running become children of
@@ -42,7 +42,7 @@ pub struct CommandId(usize);
 struct Started {
     pid: Pid,
     is_server: bool,
-    /// Its exit status, once it has ended.
+    /// The exit status, once the command has ended.
     status: Option<u8>,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Left {
 }
 
 impl Commands {
-    /// None yet.
+    /// A set without commands.
     ///
     /// # Errors The kernel lacks a feature that Linux has had since 3.4.
     pub fn new() -> Result<Self, EmuError> {
@@ -98,7 +98,7 @@ impl Commands {
         }
     }
 
-    /// Its exit status, where it has ended.
+    /// The exit status of a command that has ended.
     pub fn ended(&mut self, command: CommandId) -> Option<u8> {
         while self.reap(WaitOptions::NOHANG) == Ok(true) {}
         self.started[command.0].status

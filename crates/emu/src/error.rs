@@ -3,7 +3,7 @@
 use std::io;
 use thiserror::Error;
 
-/// Why the emulator cannot start, or had to stop.
+/// Reason why the emulator cannot start, or had to stop.
 #[derive(Debug, Error)]
 pub enum EmuError {
     /// Bad input: a flag, a file, a value. The message says where and what to do; exit status 2.

@@ -36,7 +36,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Its name in `ps`.
+/// The guard's name in `ps`.
 pub(crate) const NAME: &str = "cellcc-guard";
 /// The guards of emulators within ours end theirs first.
 const GUARDS_SPARED_FOR: Duration = Duration::from_secs(1);

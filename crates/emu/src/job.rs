@@ -26,7 +26,7 @@ pub struct Job {
     pub base4: Ipv4Addr,
     /// The IPv6 address: `CELLCC_BASE6`.
     pub base6: Ipv6Addr,
-    /// Which user it is: `CELLCC_USER`.
+    /// The user's number: `CELLCC_USER`.
     pub user: usize,
     /// For a server, where it writes: it has no terminal, and a process group of its own, which Ctrl-C does not reach.
     pub server_output: Option<Arc<OwnedFd>>,

@@ -57,7 +57,7 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
-    /// To the namespace of the calling thread.
+    /// Connects to the namespace of the calling thread.
     pub(crate) fn open() -> Result<Self, EmuError> {
         let connect = || {
             let mut socket = Socket::new(NETLINK_ROUTE)?;

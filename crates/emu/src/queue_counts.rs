@@ -5,7 +5,7 @@ use cellcc_link::{OwnCounters, QueueCounters};
 use cellcc_units::{Span, Time};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How often the queues are read: once in a slot of LTE (3GPP TS 36.211, section 4.1).
+/// The interval at which the queues are read: a slot of LTE (3GPP TS 36.211, section 4.1).
 const READ_INTERVAL: Span = Span::from_millis(1);
 
 /// The newest counters of each user's queue.
@@ -17,7 +17,7 @@ pub struct QueueCounts {
 
 #[derive(Debug, Default)]
 struct Newest {
-    /// When they were read; `None` before.
+    /// The time of the last reading; `None` before the first.
     read_at: Option<Time>,
     users: Vec<QueueCounters>,
     /// No others will come.
@@ -58,7 +58,7 @@ impl QueueReader {
         Self { counts, users, next: Time::ZERO }
     }
 
-    /// When to read next.
+    /// The time of the next reading.
     pub(crate) fn next(&self) -> Time {
         self.next
     }

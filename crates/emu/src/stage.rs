@@ -20,7 +20,7 @@ pub struct Stage {
 pub struct Stages {
     /// From the users to the outside.
     pub up: Vec<Stage>,
-    /// To the users.
+    /// The path towards the users.
     pub down: Vec<Stage>,
 }
 
@@ -28,7 +28,7 @@ impl Stages {
     /// The path of a Scenario over links of these capacities.
     ///
     /// # Errors
-    /// Where the Scenario asks for something that no link can do.
+    /// The Scenario contains a setting that no link supports.
     pub fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
         let PathLinks { forward, reverse, reverse_seed } = PathLinks::new(scenario, capacities)?;
         Ok(Self { up: vec![Stage::link(reverse, reverse_seed)], down: vec![forward.into()] })

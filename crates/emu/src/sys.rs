@@ -194,7 +194,7 @@ pub(crate) fn before_exec(
 /// The signals that are forwarded to children: those with which people, shells and service managers end programs.
 const FORWARDED: [libc::c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// How many children can get our signals: 64 users' commands and their servers.
+/// The most children that receive our signals: 64 users' commands and their servers.
 pub(crate) const MOST_CHILDREN: usize = 128;
 
 /// Process ids of the children that get our signals; 0 for a free entry.
@@ -381,7 +381,7 @@ mod tests {
         assert_eq!(errno.raw_os_error(), Some(libc::EAGAIN), "kill fails: the child has ended");
     }
 
-    /// It ended this process, and the command with it.
+    /// Such a signal once ended this process, and the command with it.
     #[test]
     fn a_signal_that_comes_while_a_child_is_started_is_the_childs() {
         let _alone = ONE_AT_A_TIME.lock();

@@ -13,7 +13,7 @@ pub struct SegmentView<'a> {
     pub offset: u32,
     /// Bytes of payload in this segment.
     pub payload: u32,
-    /// Its size on the link, headers included.
+    /// The packet's size on the link, including headers.
     pub bytes: Bytes,
 }
 

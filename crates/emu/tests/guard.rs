@@ -14,7 +14,7 @@ use rustix::fs::fstat;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// By then the kernel has given a free number to a new namespace; mostly at once.
+/// Time within which the kernel has given a free number to a new namespace; mostly at once.
 const NUMBER_IS_FREE: Duration = Duration::from_secs(2);
 
 fn main() {

@@ -16,13 +16,13 @@ pub trait Driver: Sync {
     /// Runs a resolved Scenario.
     ///
     /// # Errors
-    /// Why this run failed; other runs go on: exit status 1.
+    /// The run failed; other runs go on: exit status 1.
     fn run(&self, scenario: &Scenario) -> Result<Record, RunError>;
 
     /// Runs a resolved Scenario under a `watch`. Drivers in real time ignore it: their runs last as long as the Scenario says.
     ///
     /// # Errors
-    /// As [`run`](Self::run); and where `watch` ends it.
+    /// Those of [`run`](Self::run), and an end by `watch`.
     fn run_watched(&self, scenario: &Scenario, _watch: &dyn Watch) -> Result<Record, RunError> {
         self.run(scenario)
     }

@@ -1,4 +1,4 @@
-//! Why there is no Record: the input is wrong, or the run failed.
+//! Reasons for a missing Record: the input is wrong, or the run failed.
 
 use cellcc_units::Time;
 use thiserror::Error;
@@ -8,7 +8,7 @@ use thiserror::Error;
 #[error("{0}")]
 pub struct ResolveError(pub String);
 
-/// Why a run failed.
+/// Reason why a run failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct RunError(pub String);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// the losses of one direction stay the same when the other changes.
 #[derive(Debug, Clone)]
 pub struct PathLinks {
-    /// To the receivers.
+    /// The path towards the receivers.
     pub forward: PathConfig,
     /// Back from the receivers, with the grain of the way there.
     pub reverse: LinkConfig,
@@ -143,7 +143,7 @@ impl Scenario {
     /// A queue before a link: one in bandwidth-delay products is in bytes, of the link's mean rate and the base round-trip time.
     ///
     /// # Errors
-    /// Where no packet would fit into so little.
+    /// No packet would fit into such a queue.
     fn queue_before(&self, capacity: &Capacity, queue: Queue, packet: Bytes) -> Result<Queue, ResolveError> {
         let mean = capacity.mean_rate();
         let bytes = queue.on_path(mean.bytes_in(self.path.rtt));

@@ -47,7 +47,7 @@ pub struct Record {
 pub struct FlowRecord {
     /// The scheme, in its canonical form.
     pub scheme: String,
-    /// Its scalars.
+    /// The scalars of the run.
     pub metrics: Metrics,
     /// Queueing delays of its packets.
     pub queueing_delay: Distribution,

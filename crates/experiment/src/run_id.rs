@@ -13,7 +13,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(u64);
 
-/// Why a text is not the id of a run.
+/// Reason why a text is not the id of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is not the id of a run; an id is 16 hexadecimal digits, `0` to `9` and `a` to `f`")]
 pub struct RunIdError(String);

@@ -110,7 +110,7 @@ pub struct Reverse {
     /// Capacity over time, as for the link; empty: no limit.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trace: String,
-    /// Its queue.
+    /// The link's queue.
     pub queue: Queue,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
@@ -141,7 +141,7 @@ pub struct CellSetup {
 pub struct FlowSetup {
     /// The congestion control: `name` or `name(key=value, ...)`.
     pub scheme: String,
-    /// Its start.
+    /// The flow's start.
     #[serde(default)]
     pub start: Time,
     /// Time at which it stops sending; none: with the run.
@@ -150,7 +150,7 @@ pub struct FlowSetup {
     /// The data that it has to send.
     #[serde(default)]
     pub source: Source,
-    /// Its user of the cell.
+    /// The flow's user of the cell.
     #[serde(default)]
     pub user: usize,
     /// Extra round-trip time of its path, beyond the Scenario's.

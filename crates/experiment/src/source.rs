@@ -133,7 +133,7 @@ fn read(text: &str) -> Option<Source> {
     Some(source)
 }
 
-/// Nothing where no step ever sends.
+/// Parses steps; `None` where no step ever sends.
 fn steps(text: &str) -> Option<Arc<[(Span, Pace)]>> {
     let steps: Vec<(Span, Pace)> = parse_steps(text, "").ok()?;
     steps.iter().any(|(_, pace)| *pace != Pace::Rate(Rate::ZERO)).then(|| steps.into())

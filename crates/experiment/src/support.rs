@@ -9,7 +9,7 @@ pub const NOQ: &str = "noq:";
 /// Features that a driver supports; every driver supports those that are not named here.
 #[derive(Debug, Clone, Copy)]
 pub struct Support {
-    /// Its name in Scenarios.
+    /// The driver's name in Scenarios.
     pub driver: &'static str,
     /// Reports of the network can travel on acknowledgements.
     pub in_band: bool,

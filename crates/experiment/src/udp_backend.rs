@@ -17,7 +17,7 @@ pub trait UdpBackend: Sync {
     /// Runs all flows, and returns at [`UdpRun::until`].
     ///
     /// # Errors
-    /// Why a flow ended before its time.
+    /// A flow ended before its time.
     fn run(&self, run: UdpRun<'_>) -> Result<UdpOutcome, RunError>;
 }
 

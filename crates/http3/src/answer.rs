@@ -25,7 +25,7 @@ const LAST_DATE: Duration = Duration::from_secs(253_402_300_799);
 pub struct Answer {
     /// Status and header.
     pub response: Response<()>,
-    /// Which bytes of the file.
+    /// The range of the file's bytes.
     pub body: Range<u64>,
 }
 

@@ -23,7 +23,7 @@ const SMALL_BYTES: u32 = 1 << 16;
 pub(crate) const LARGE_PIECES: usize = 8;
 /// A client may be this late with its header, and with its end.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long clients may remember the port.
+/// The time for which clients may remember the port.
 const ALT_SVC_SECONDS: u32 = 3600;
 
 /// Answers a request. How many bytes of files were sent.

@@ -24,7 +24,7 @@ const STREAM_TYPE: [u8; 2] = [0x40, 0x54];
 const MAX_FRAMES_AT_ONCE: usize = 900;
 /// Most bytes of a frame: 480 Mbit/s at 60 a second.
 pub const MAX_FRAME_BYTES: usize = 1_000_000;
-/// As the fastest screens of phones and games show.
+/// The highest frame rate, that of the fastest screens of phones and games.
 const MAX_PER_SECOND: u32 = 240;
 const DEFAULT_PER_SECOND: u32 = 60;
 /// The made-up data.
@@ -45,7 +45,7 @@ impl Frames {
             && request.extensions().get::<Protocol>() == Some(&Protocol::WEB_TRANSPORT)
     }
 
-    /// None: this is no address of frames.
+    /// Parses an address of frames; `None` for others.
     pub(crate) fn parse(request: &Request<()>) -> Option<Self> {
         let mut frames = Self { bytes: 0, per_second: DEFAULT_PER_SECOND, by_datagrams: false };
         let query = request.uri().query().filter(|_| request.uri().path() == "/frames")?;

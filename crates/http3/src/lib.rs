@@ -35,12 +35,12 @@ pub const ALPN: &[u8] = b"h3";
 /// Bytes of a file read at once; a transfer with 16 streams has 4 MB on their way between disk and network.
 pub const PIECE_BYTES: u32 = 1 << 18;
 
-/// Why a file is not handed out.
+/// Reason why a file is not served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is none of this name that may be had: 404.
+    /// No such file exists, or it may not be served: 404.
     Absent,
-    /// As many files are open as may be: 503.
+    /// The limit of open files is reached: 503.
     Busy,
 }
 

@@ -22,7 +22,7 @@ const CONTROL_BYTES: u64 = 1 << 20;
 const MAX_REQUESTS: u64 = 10_000;
 /// Sessions of WebTransport at once; more are refused.
 const SESSIONS: u64 = 1;
-/// As nginx's `send_timeout`.
+/// The longest silence of a client, that of nginx's `send_timeout`.
 pub const SILENCE: Duration = Duration::from_secs(60);
 
 /// The totals of a connection.

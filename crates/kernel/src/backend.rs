@@ -28,7 +28,7 @@ pub struct KernelSchemes {
 }
 
 impl KernelSchemes {
-    /// None yet. Call it before the process enters a user namespace, in which it seems to have every right.
+    /// An empty backend. Call it before the process enters a user namespace, in which it seems to have every right.
     pub fn new() -> Self {
         Self { machine: Machine::current(), links: TraceCache::default(), held: Mutex::default() }
     }

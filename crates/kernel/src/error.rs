@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a scheme of the kernel has no pin in a folder. As text, what to do.
+/// Reason why a kernel scheme has no pin in a folder. Its text says how to proceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Unseen {
     /// The folder is in no BPF file system.
@@ -25,7 +25,7 @@ pub enum Unseen {
     OtherPins,
 }
 
-/// Why something was not done. The message says what to do.
+/// Reason why an operation failed. The message says how to proceed.
 #[derive(Debug, Error)]
 pub enum KernelError {
     /// This machine cannot.
@@ -55,9 +55,9 @@ pub enum KernelError {
     Elsewhere {
         /// Their names.
         schemes: String,
-        /// Where we looked.
+        /// The folder that was searched.
         folder: PathBuf,
-        /// Why they are not there.
+        /// The reason why they are missing.
         because: Unseen,
     },
     /// Loaded by another program.
@@ -65,7 +65,7 @@ pub enum KernelError {
         "the kernel has a scheme {0} already: `cellcc tcp unload {0}` unloads it if `cellcc tcp load` has loaded it; otherwise its owner must unload it"
     )]
     NameTaken(&'static str),
-    /// Not loaded.
+    /// The scheme is not loaded.
     #[error("{0} is not loaded: `cellcc tcp load` loads it")]
     NotLoaded(&'static str),
     /// Unpinned, but not gone.
@@ -84,7 +84,7 @@ pub enum KernelError {
     /// An interface was removed, and another has its name.
     #[error("the interface `{0}` is another than before")]
     InterfaceReplaced(String),
-    /// Nothing loaded.
+    /// No scheme is loaded.
     #[error("nothing is loaded: `cellcc tcp load` loads a scheme")]
     NothingLoaded,
     /// No control group of version 2.
@@ -94,7 +94,7 @@ pub enum KernelError {
     NoControlGroup {
         /// The given path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
     /// A text that is no scheme of the kernel.
@@ -120,7 +120,7 @@ pub enum KernelError {
     System {
         /// The failed action.
         action: String,
-        /// Why it failed.
+        /// The reason for the failure.
         source: io::Error,
     },
 }
@@ -140,7 +140,7 @@ impl KernelError {
     }
 }
 
-/// Why a machine cannot run a scheme. The message says what to do.
+/// Reason why a machine cannot run a scheme. The message says how to proceed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// Links of struct_ops or a callback's form came later.
@@ -153,7 +153,7 @@ pub enum Refusal {
         /// This kernel.
         found: Release,
     },
-    /// Nothing tells where the fields of a socket are.
+    /// The kernel does not describe the fields of a socket.
     #[error(
         "the kernel does not describe its types: /sys/kernel/btf/vmlinux is missing; use a kernel with CONFIG_DEBUG_INFO_BTF"
     )]

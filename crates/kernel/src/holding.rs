@@ -29,11 +29,11 @@ pub struct Held {
 /// The calls of one program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Calls {
-    /// Its name.
+    /// The program's name.
     pub program: String,
-    /// How often it was called.
+    /// The number of calls.
     pub count: u64,
-    /// How long all calls took, in nanoseconds.
+    /// The duration of all calls in nanoseconds.
     pub nanos: u64,
 }
 
@@ -87,7 +87,7 @@ impl Held {
         self.advice.as_ref().map_or(Ok(()), |map| write_advice(map, peer, advice))
     }
 
-    /// How often each of its programs was called, and for how long, while `kernel.bpf_stats_enabled` was 1.
+    /// Number and duration of the calls of each of its programs, while `kernel.bpf_stats_enabled` was 1.
     pub fn calls(&self) -> Vec<Calls> {
         let own = ProgInfoIter::default().filter(|program| self.programs.contains(&program.id));
         own.map(|program| Calls {

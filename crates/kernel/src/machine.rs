@@ -16,7 +16,7 @@ pub struct Machine {
     pub has_type_information: bool,
     /// The rights of this process.
     pub capabilities: BTreeSet<Capability>,
-    /// Those of the functions that the schemes call which the kernel has.
+    /// The kernel's functions among those that the schemes call.
     pub functions: BTreeSet<&'static str>,
 }
 
@@ -88,7 +88,7 @@ fn own_capabilities() -> BTreeSet<Capability> {
     Capability::ALL.into_iter().filter(|capability| capability.is_in(set)).collect()
 }
 
-/// Those of the schemes' functions that the kernel describes. A module that is loaded describes its own.
+/// The schemes' functions that the kernel describes. A loaded module describes its own.
 fn known_functions() -> BTreeSet<&'static str> {
     let kernel = Btf::from_vmlinux().ok();
     let in_kernel =

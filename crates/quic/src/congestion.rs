@@ -24,7 +24,7 @@ use thiserror::Error;
 /// is one packet. (`DEFAULT_MAX_ACK_DELAY` in `sender` is RFC 9000's default.)
 const REQUESTED_MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 
-/// Why a congestion control cannot be had.
+/// Reason why a congestion control is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CongestionError {
     /// The text names no scheme.

@@ -21,15 +21,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Datagrams by their codepoint, so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EcnCounts {
-    /// With ECT(1).
+    /// Packets with ECT(1).
     pub ect1: u64,
-    /// With CE.
+    /// Packets with CE.
     pub ce: u64,
-    /// With ECT(0).
+    /// Packets with ECT(0).
     pub ect0: u64,
-    /// Not ECN-capable.
+    /// Packets that were not ECN-capable.
     pub not_ect: u64,
-    /// UDP payload of those with CE.
+    /// The UDP payload of packets with CE.
     pub ce_payload: Bytes,
 }
 
@@ -59,13 +59,13 @@ pub enum L4s {
     NotNeeded,
     /// The peer has not said yet that it maps codepoints.
     Asked,
-    /// It does.
+    /// The peer maps codepoints, and packets carry ECT(1).
     On,
     /// Packets sent with ECT arrived as Not-ECT: the path bleaches.
     Bleached,
     /// Packets sent with ECT(1) arrived with ECT(0).
     Remarked,
-    /// Nothing that left with ECT(1) came.
+    /// No packet with ECT(1) arrived.
     Dropped,
     /// The peer did not answer: it maps no codepoints.
     Unanswered,

@@ -56,7 +56,7 @@ impl SchemeHandle {
         self.0.with(|sender| sender.set_timers(timers)).1
     }
 
-    /// When to call [`on_time`](Self::on_time) next. Every event may change it.
+    /// The time of the next call of [`on_time`](Self::on_time). Every event may change it.
     pub fn next_time(&self) -> Option<Instant> {
         self.next_timer().map(|next| self.0.instant(next))
     }
@@ -111,7 +111,7 @@ impl SchemeHandle {
         self.0.with(|sender| sender.set_size(PacketSize { headers, ..sender.size() }));
     }
 
-    /// How often the scheme has decided on its limits so far.
+    /// The number of decisions of the scheme on its limits so far.
     pub fn decisions(&self) -> u64 {
         self.0.lock().decisions()
     }

@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 pub(crate) struct Entry {
     /// noq's number, unique within its space only.
     pub(crate) number: u64,
-    /// Its UDP payload.
+    /// The packet's UDP payload.
     pub(crate) payload: Bytes,
-    /// Its state when it left.
+    /// The packet's state when it was sent.
     pub(crate) packet: Packet,
 }
 

@@ -1,4 +1,4 @@
-//! When packets of a scheme that paces may leave.
+//! Departure times of packets for a scheme that paces.
 //!
 //! The simulator's token bucket replaces noq's pacer wherever a task serves the flow between its acknowledgements. While
 //! the bucket is empty, the window that noq sees equals the bytes in flight. noq's pacer has four faults: its bucket holds
@@ -19,7 +19,7 @@ use cellcc_units::{Bytes, Span, Time};
 /// The source of the flow's timer calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Timers {
-    /// None: noq's pacer keeps the rate.
+    /// No bucket: noq's pacer keeps the rate.
     #[default]
     None,
     /// A driver in virtual time, to the nanosecond.
@@ -90,7 +90,7 @@ impl Pacing {
         self.closed_until = self.closed_until.filter(|&until| until > now);
     }
 
-    /// When [`on_time`](Self::on_time) lets packets leave again; `None` if they may leave now.
+    /// The time at which [`on_time`](Self::on_time) lets packets leave again; `None` if they may leave now.
     pub(crate) fn closed_until(&self, limits: &Limits) -> Option<Time> {
         self.closed_until.filter(|_| limits.pacing_rate.is_some() && !self.is_left_to_noq())
     }
@@ -122,7 +122,7 @@ mod tests {
             Self { pacing, limits: Limits::paced(Bytes::MAX, rate, PACKET * 2) }
         }
 
-        /// How many packets leave at once at `now`.
+        /// The number of packets that leave at once at `now`.
         fn burst(&mut self, now: Time) -> usize {
             self.pacing.on_time(now);
             let leave = || {

@@ -75,7 +75,7 @@ pub struct PacketCounts {
 enum Signals {
     /// There is no such component. A signal counts as sent with the next packet, so that the scheme does not wait for it.
     Dropped,
-    /// They leave in messages. `waiting` is in noq and leaves with the next packet.
+    /// The messages are sent. `waiting` is in noq and leaves with the next packet.
     Sent { waiting: Option<Signal> },
 }
 
@@ -220,7 +220,7 @@ impl Sender {
         self.newly_lost.clear();
     }
 
-    /// When a packet was last sent or acknowledged. noq reports some events without a time, and they get this one.
+    /// The time at which a packet was last sent or acknowledged; events that noq reports without a time get this one.
     pub(crate) fn last_heard(&self) -> Time {
         self.last_heard_at
     }
@@ -256,7 +256,7 @@ impl Sender {
         self.pacing.on_time(now);
     }
 
-    /// When to call [`on_time`](Self::on_time).
+    /// The time of the next call of [`on_time`](Self::on_time).
     pub(crate) fn next_timer(&self) -> Option<Time> {
         let limits = self.flow.limits();
         let paced = self.pacing.closed_until(&limits).filter(|_| self.has_room(&limits));

@@ -31,8 +31,8 @@ pub(crate) struct SharedFlow {
     initial_window: Bytes,
     sender: Mutex<Sender>,
     limits: AtomicLimits,
-    /// When the task that calls the scheme's timers wakes, in nanoseconds of the flow's clock. Zero: an earlier timer does
-    /// not wake it.
+    /// The time at which the task of the scheme's timers wakes, in nanoseconds of the flow's clock. Zero: an earlier
+    /// timer does not wake it.
     wakes_at: AtomicU64,
     earlier_timer: Notify,
     log: Option<Mutex<SchemeLog>>,

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How late the NATCP authors apply each line of their files.
+/// The delay with which the NATCP authors apply each line of their files.
 const FILE_DELAY: Span = Span::from_millis(1);
 
 /// A source of advice about the bottlenecks towards peers.
@@ -88,11 +88,11 @@ fn refused(text: &str, problem: &dyn std::fmt::Display) -> TransferError {
 /// The state of advice for a connection's scheme.
 #[derive(Debug)]
 pub(crate) enum AdviceState {
-    /// It asks for none.
+    /// The scheme needs no advice.
     NotNeeded,
-    /// It asks for advice, and there is no source.
+    /// The scheme needs advice, and there is no source.
     Missing,
-    /// It gets advice while this lives.
+    /// The scheme gets advice while this value lives.
     Active(#[expect(dead_code, reason = "held, not used")] AdviceTask),
 }
 

@@ -176,12 +176,12 @@ fn authorities(path: &Path) -> Result<RootCertStore, TransferError> {
     Ok(roots)
 }
 
-/// Which server certificates a client accepts.
+/// The server certificates that a client accepts.
 #[derive(Debug, Clone)]
 pub enum Trust {
     /// The one with this fingerprint.
     Pin(Fingerprint),
-    /// Those for the server's name that an authority in a PEM file signed.
+    /// Certificates for the server's name, signed by an authority in a PEM file.
     Authorities(PathBuf),
     /// All. Anyone on the path can then pose as the server.
     Anyone,

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why one side closes a connection: the application error codes of `cellcc/1`.
+/// Reason why one side closes a connection: the application error codes of `cellcc/1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseCode {
     /// The transfer is complete.
@@ -39,7 +39,7 @@ const CERTIFICATE_REQUIRED: u64 = 0x100 + 116;
 /// (errno(3)).
 const NO_DESCRIPTOR: [i32; 2] = [23, 24];
 
-/// Why there is no transfer, or why it ended. The message says what to do.
+/// Reason why a transfer did not begin, or ended. The message says how to proceed.
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// The user's input cannot be used.
@@ -60,7 +60,7 @@ pub enum TransferError {
     Connect {
         /// The server.
         server: SocketAddr,
-        /// Why.
+        /// The cause.
         cause: String,
     },
     /// The other side closed the connection with a reason.
@@ -68,9 +68,9 @@ pub enum TransferError {
     Closed {
         /// `server` or `client`.
         peer: &'static str,
-        /// Its code, one of [`CloseCode`].
+        /// The peer's code, one of [`CloseCode`].
         code: u64,
-        /// Its reason.
+        /// The peer's reason.
         reason: String,
     },
     /// The connection is lost.

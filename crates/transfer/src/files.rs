@@ -36,7 +36,7 @@ impl SharedFile {
         Ok(Self { file: Arc::new(Mutex::new(file)), path: path.into(), bytes: metadata.len() })
     }
 
-    /// Its size, also before it is complete.
+    /// The file's size, also before it is complete.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -97,7 +97,7 @@ pub(crate) struct IncomingFile {
 pub(crate) enum Existing {
     /// The new file replaces it. A symbolic link is replaced itself, not its target.
     Replaced,
-    /// It stays, also if it appears while the new file arrives, and the new file is given up.
+    /// The old file stays, also if it appears while the new one arrives; the new one is discarded.
     Kept,
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// A peer's bytes and time are counted for this long from its first transfer; then they restart at zero.
 const WINDOW: Duration = Duration::from_secs(3600);
 
-/// How often a transfer's bytes and time are charged. A limit is exceeded by at most the link's delivery in this time.
+/// Interval of charging bytes and time to a transfer. A limit is exceeded by at most the link's delivery in it.
 pub(crate) const CHARGE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Limits for each peer, and for all together.

@@ -19,7 +19,7 @@ pub enum Progress<'a> {
 pub struct Started {
     /// The server's address.
     pub server: SocketAddr,
-    /// Its software.
+    /// The peer's software.
     pub software: String,
     /// The congestion control of the sender, in its canonical form.
     pub scheme: String,
@@ -32,9 +32,9 @@ pub struct Started {
 /// What happened in an interval, over all data connections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// When it began, since the start.
+    /// The beginning of the interval, since the start.
     pub from: Span,
-    /// When it ended.
+    /// The end of the interval, since the start.
     pub to: Span,
     /// Data that applications received in it.
     pub received: Bytes,
@@ -85,7 +85,7 @@ impl Interval {
 pub struct FlowSample {
     /// Data that its application has received so far; zero at the sender.
     pub received: Bytes,
-    /// Its sender's sample.
+    /// The sample of the sender.
     pub sender: Option<SenderSample>,
 }
 

@@ -60,14 +60,14 @@ pub enum Payload {
     Made {
         /// The source of the data.
         source: Source,
-        /// How long it sends; none: until the source ends.
+        /// The time to send; `None`: until the source ends.
         time: Option<Span>,
     },
     /// A file below the server's root.
     File {
-        /// Its path there, parts separated by `/`.
+        /// The path on the server, with parts separated by `/`.
         name: String,
-        /// Its size, where the client sends it.
+        /// The file's size, if the client sends it.
         bytes: Option<Bytes>,
     },
 }
@@ -81,7 +81,7 @@ impl Payload {
         }
     }
 
-    /// How long to send; none if the source ends by itself.
+    /// The time to send; `None` if the source ends by itself.
     pub(crate) fn time(&self) -> Option<Span> {
         match self {
             Self::Made { time, .. } => *time,
@@ -130,7 +130,7 @@ pub(crate) enum Message {
     },
     /// All data connections are there: the sender may begin.
     Start {
-        /// By how much the server's clock is ahead of the client's.
+        /// The lead of the server's clock over the client's.
         server_ahead_ns: i64,
     },
     /// The server's samples of the flows.

@@ -38,7 +38,7 @@ enum Purpose {
 pub(crate) struct PeerClock {
     /// Zero of this side's clock.
     pub(crate) epoch: Instant,
-    /// By how much the sender's clock is ahead.
+    /// The lead of the sender's clock.
     pub(crate) ahead_ns: i64,
 }
 

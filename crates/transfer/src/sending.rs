@@ -40,9 +40,9 @@ struct Common {
     /// Zero of the clock in the headers of frames.
     epoch: Instant,
     stop: watch::Receiver<bool>,
-    /// Where the next piece of a sized payload begins.
+    /// The start of the next piece of a sized payload.
     next: Arc<AtomicU64>,
-    /// Where it ends.
+    /// The end of the payload.
     end: u64,
 }
 

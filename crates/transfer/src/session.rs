@@ -19,7 +19,7 @@ use tokio::time::{Interval, timeout};
 const MESSAGE_QUEUE: usize = 16;
 /// Longest wait of the receiver for data on their way, after the sender has finished.
 const LAST_DATA_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often it checks for them.
+/// The interval at which the receiver checks for them.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Longest wait from the end of the control stream to the close of its connection: an RTT, or more if the close is lost.
 const CLOSE_REASON_TIMEOUT: Duration = Duration::from_secs(2);
@@ -82,7 +82,7 @@ impl Control {
     }
 }
 
-/// Why the peer ended the control stream: the close of the connection follows with a reason.
+/// The peer's reason for ending the control stream; the close of the connection brings it.
 async fn close_reason(connection: &Connection, peer: &'static str) -> TransferError {
     match timeout(CLOSE_REASON_TIMEOUT, connection.closed()).await {
         Ok(reason) => TransferError::of(reason, peer),
@@ -138,7 +138,7 @@ pub(crate) enum Event {
     Message(Message),
     /// This side has sent everything.
     Finished,
-    /// It is time for a report.
+    /// The time for a report has come.
     Tick,
 }
 

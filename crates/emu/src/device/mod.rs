@@ -24,7 +24,7 @@ const LINK_NAME: &str = "cellcc-%d";
 /// Packets that may wait at a device until its thread reads them: 10 Gbit/s of 1500-byte packets for 12 ms.
 const TX_QUEUE_PACKETS: u32 = 10_000;
 
-/// How a device reads and writes packets.
+/// The way in which a device reads and writes packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
     /// A TUN device; needs /dev/net/tun.
@@ -60,7 +60,7 @@ pub struct Device {
     kind: Kind,
     /// Index of the interface, in its namespace.
     index: u32,
-    /// To the interface's namespace.
+    /// A connection to the interface's namespace.
     netlink: Mutex<Netlink>,
     /// Packets that we could not write.
     unsent: AtomicU64,

@@ -25,7 +25,7 @@ const SEND_BUFFER_BYTES: i32 = 32 << 20;
 
 /// `VIRTIO_NET_HDR_F_NEEDS_CSUM` of `linux/virtio_net.h`.
 const NEEDS_CHECKSUM: u8 = 1;
-/// Where the virtio_net_hdr has the length of all headers, a hint, and where the checksum begins.
+/// The offsets of two fields in a virtio_net_hdr: the length of all headers (a hint), and the checksum's start.
 const HEADER_LENGTH_AT: usize = 2;
 const CHECKSUM_START_AT: usize = 6;
 

@@ -1,4 +1,4 @@
-//! How late a thread wakes on this machine.
+//! The delay with which a thread wakes on this machine.
 
 use hdrhistogram::Histogram;
 use rustix::thread::set_current_timer_slack;
@@ -6,13 +6,13 @@ use rustix::time::{ClockId, clock_getres};
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-/// As long as a typical wait for a release.
+/// The time of a sleep: that of a typical wait for a release.
 const SLEEP: Duration = Duration::from_millis(1);
 const SLEEPS: u32 = 200;
 /// Anything later counts as 10 s.
 const LONGEST_NS: u64 = 10_000_000_000;
 
-/// How late a thread came back from sleeps of 1 ms, with the least timer slack.
+/// The delays of a thread's return from sleeps of 1 ms, with the least timer slack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wakes {
     pub(super) p50: Duration,

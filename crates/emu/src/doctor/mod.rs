@@ -34,9 +34,9 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As good as the emulator needs it.
+    /// As good as the emulator needs.
     Ok,
-    /// It works, with the limits that the detail names.
+    /// Usable, within the limits that the detail names.
     Limited,
     /// Features that depend on it do not work.
     Missing,

@@ -4,7 +4,7 @@
 
 use super::super_packet::Layout;
 
-/// Where a packet is kept.
+/// The place of a stored packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     block: u32,

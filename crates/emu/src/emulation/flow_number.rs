@@ -1,4 +1,4 @@
-//! Which flow a packet belongs to, as a number: for queues that treat flows apart.
+//! The number of a packet's flow, for queues that separate flows.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

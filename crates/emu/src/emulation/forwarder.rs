@@ -22,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many packets are read before the next release.
+/// The most packets that are read before the next release.
 const READ_AT_ONCE: usize = 32;
 
 /// The direction of packets.
@@ -30,7 +30,7 @@ const READ_AT_ONCE: usize = 32;
 pub(crate) enum Direction {
     /// From the users to the outside.
     Up,
-    /// To the users.
+    /// From the outside to the users.
     Down,
 }
 
@@ -62,7 +62,7 @@ impl Forwarder {
     /// Carries packets until it is stopped.
     ///
     /// # Errors
-    /// Where a device is gone.
+    /// A device has vanished.
     pub(crate) fn run(self) -> io::Result<ForwarderOutcome> {
         super::be_punctual();
         let began = self.clock.now();

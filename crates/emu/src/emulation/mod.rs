@@ -41,7 +41,7 @@ use std::thread::JoinHandle;
 pub struct EmulationSpec {
     /// From the users to the outside, in the order in which packets cross.
     pub up: Vec<Stage>,
-    /// To the users.
+    /// The path towards the users.
     pub down: Vec<Stage>,
     /// Packets that are due within this of each other are released together. [`DEFAULT_GRANULARITY`] is finer than a
     /// wake-up on a machine under load.
@@ -50,7 +50,7 @@ pub struct EmulationSpec {
     pub receive_offload: bool,
     /// The taps at the uplink and at the downlink.
     pub taps: Option<(Box<dyn Tap>, Box<dyn Tap>)>,
-    /// Where the counters of the downlink's queues go, one for each user.
+    /// The counters of the downlink's queues, one entry per user.
     pub queue_counts: Option<Arc<QueueCounts>>,
 }
 
@@ -71,7 +71,7 @@ impl Emulation {
     /// Begins to carry packets. Time zero, at which all traces begin, is now.
     ///
     /// # Errors
-    /// Where the system has no threads or descriptors left.
+    /// The system has no threads or descriptors left.
     pub fn start(topology: Topology, spec: EmulationSpec) -> Result<Self, EmuError> {
         let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(EmuError::system("make an eventfd"))?;
         let stop = Arc::new(stop);
@@ -110,7 +110,7 @@ impl Emulation {
     /// Ends it.
     ///
     /// # Errors
-    /// Where a device vanished while packets were carried.
+    /// A device vanished during the emulation.
     pub fn stop(mut self) -> Result<SelfReport, EmuError> {
         self.signal();
         let (up, down) = self.threads.take().unwrap_or_else(|| unreachable!("taken only here and on drop"));

@@ -25,7 +25,7 @@ pub(crate) struct Pipeline {
 struct StageState {
     path: ForwardPath<Segment>,
     log: Option<LogSink>,
-    /// When the last packet entered. The next packet does not enter before it.
+    /// The time at which the last packet entered. The next packet does not enter before it.
     entered: Time,
 }
 
@@ -33,7 +33,7 @@ impl Pipeline {
     /// Empty stages at time zero, which is now.
     ///
     /// # Errors
-    /// Where a log cannot be written.
+    /// A log cannot be written.
     pub(crate) fn new(stages: Vec<Stage>) -> Result<Self, EmuError> {
         let slowest = (0..stages.len()).min_by_key(|&stage| mean_rate(&stages[stage])).unwrap_or(0);
         let stages = stages.into_iter().map(StageState::new).collect::<Result<_, _>>()?;
@@ -63,8 +63,8 @@ impl Pipeline {
         }
     }
 
-    /// When to release next: with the last packet that is due within `granularity` of the next one, so that both are
-    /// released together. [`Time::NEVER`] where no packet is due.
+    /// The time of the next release: that of the last packet due within `granularity` of the next one, so that all of
+    /// them are released together. [`Time::NEVER`] where no packet is due.
     pub(crate) fn next_wake(&self, granularity: Span) -> Time {
         // A later stage reckons from scheduled times: a packet that is late here by the granularity is late at the end
         // by no more.

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct SelfReport {
     /// From the programs to the outside.
     pub up: DirectionReport,
-    /// To the programs.
+    /// The direction towards the programs.
     pub down: DirectionReport,
     /// Logs that are incomplete, and why.
     pub log_failures: Vec<String>,
@@ -31,7 +31,7 @@ pub struct DirectionReport {
     pub device_drops: u64,
     /// Packets that the kernel refused to take back.
     pub refused: u64,
-    /// How late packets were released against the schedule: the median.
+    /// The median delay of a packet's release against the schedule.
     pub late_p50_us: f64,
     /// The 99th percentile.
     pub late_p99_us: f64,
@@ -48,7 +48,7 @@ pub struct DirectionReport {
 const LATE: Span = Span::from_millis(1);
 
 impl SelfReport {
-    /// Why the run's results are those of the emulator rather than of the path; none where it kept up.
+    /// Reasons why the results show the emulator rather than the path; empty if it kept up.
     pub fn warnings(&self) -> Vec<String> {
         [("uplink", &self.up), ("downlink", &self.down)]
             .into_iter()

@@ -8,16 +8,16 @@ use cellcc_units::{Bytes, Ecn, Time};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) slot: Slot,
-    /// Which of the super-packet's segments it is.
+    /// The segment's index in the super-packet.
     pub(crate) index: u16,
     /// The user whose packet it is.
     pub(crate) user: u16,
-    /// Its flow's number.
+    /// The number of the segment's flow.
     pub(crate) flow: u64,
-    /// Its size on the link, headers included.
+    /// The segment's size on the link, including headers.
     pub(crate) size: u32,
     pub(crate) ecn: Ecn,
-    /// When it arrived at the path's slowest link, and when it left that link.
+    /// Arrival at the path's slowest link, and departure from it.
     pub(crate) queued_at: Time,
     pub(crate) departed_at: Time,
 }

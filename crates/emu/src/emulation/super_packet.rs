@@ -26,7 +26,7 @@ const TCP_FIN_AND_PSH: u8 = 0x09;
 const TCP_CWR: u8 = 0x80;
 const CONGESTION_EXPERIENCED: u8 = 0b11;
 
-/// How a packet is cut into segments.
+/// The division of a packet into segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// IP and transport headers.
@@ -67,12 +67,12 @@ impl Layout {
         Self { headers: length, payload: 0, segment_payload: 0 }
     }
 
-    /// How many segments there are; at least one.
+    /// The number of segments, at least one.
     pub(crate) fn segments(&self) -> usize {
         if self.segment_payload == 0 { 1 } else { self.payload.div_ceil(self.segment_payload).max(1) }
     }
 
-    /// Which bytes of the payload are in the segments of `range`.
+    /// The bytes of the payload in the segments of `range`.
     pub(crate) fn payload_of(&self, range: Range<usize>) -> Range<usize> {
         let offset = |segment: usize| (segment * self.segment_payload).min(self.payload);
         offset(range.start)..offset(range.end)

@@ -60,7 +60,7 @@ impl Conversation {
         &mut self.meter
     }
 
-    /// When the last byte of a sized source was acknowledged.
+    /// The time at which the last byte of a sized source was acknowledged.
     pub(crate) fn completed_at(&self) -> Option<Time> {
         self.completed_at
     }
@@ -71,7 +71,7 @@ impl Conversation {
         (self.application.start().min(stop), stop)
     }
 
-    /// How many frames there were, and the share that missed its deadline.
+    /// The number of frames, and the share that missed the deadline.
     pub(crate) fn frames(&self) -> Option<(u64, f64)> {
         self.frames.as_ref().and_then(|(frames, _)| frames.outcome(&self.application, self.active().1))
     }

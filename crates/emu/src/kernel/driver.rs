@@ -9,7 +9,7 @@ use cellcc_experiment::{
     Driver, MeasuredFlow, Record, ResolveError, RunError, Scenario, Support, TcpBackend,
 };
 
-/// Its name in Scenarios and Records.
+/// The driver's name in Scenarios and Records.
 const NAME: &str = Support::KERNEL.driver;
 
 /// Runs Scenarios in real time: the TCP of this machine's kernel through the emulator, with the kernel's own schemes and those

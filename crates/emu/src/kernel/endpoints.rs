@@ -29,7 +29,7 @@ const READY_BYTES_OF_PAUSING: i32 = 1 << 16;
 /// Bytes per call: a larger buffer would not stay in the cache.
 const CALL_BYTES: usize = 1 << 18;
 
-/// How often a receiver checks whether to stop.
+/// The interval at which a receiver checks whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A flow's sockets, each in the network namespace of its side, whatever thread uses them.
@@ -43,7 +43,7 @@ pub(crate) struct Endpoints {
 /// The measurements of a sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sent {
-    /// None where no connection came about.
+    /// `None` without a connection.
     pub(crate) info: Option<TcpInfo>,
     /// From when to when there was a connection.
     pub(crate) connected: Span,

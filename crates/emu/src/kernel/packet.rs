@@ -12,7 +12,7 @@ pub(crate) struct TcpHeaders {
     pub(crate) sequence: u32,
     /// The sequence number expected next; `None` without the ACK flag.
     pub(crate) acknowledgement: Option<u32>,
-    /// It begins a connection: the first byte of data comes one after its sequence number.
+    /// True for the packet that begins a connection; the first byte of data follows its sequence number by one.
     pub(crate) is_syn: bool,
     pub(crate) sacks: Sacks,
 }

@@ -14,7 +14,7 @@ pub(crate) struct TcpInfo {
     /// `None` where there is no limit yet.
     pub(crate) pacing_rate: Option<Rate>,
     pub(crate) retransmitted: Bytes,
-    /// How long the connection had something to send.
+    /// The time for which the connection had data to send.
     pub(crate) busy: Span,
     /// The part of it limited by the receiver's window.
     pub(crate) receiver_limited: Span,

@@ -14,9 +14,9 @@ pub struct DelayRange {
 /// Delays over time: a range for every so many milliseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DelaySeries {
-    /// When the first range begins, in milliseconds.
+    /// The start of the first range in milliseconds.
     pub start_ms: u64,
-    /// How long each range is, in milliseconds.
+    /// The width of each range in milliseconds.
     pub width_ms: u64,
     /// `None` where no packet left.
     pub ranges: Vec<Option<DelayRange>>,

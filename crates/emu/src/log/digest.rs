@@ -97,7 +97,7 @@ impl Digest {
     /// Takes the next entry.
     ///
     /// # Errors
-    /// Where it is so far from the others that there would be too many bins.
+    /// The entry is so far from the others that there would be too many bins.
     pub fn add(&mut self, entry: Entry) -> Result<(), String> {
         let at_ms = entry.at_ms();
         self.bin(at_ms)?.add(entry);
@@ -154,7 +154,7 @@ impl Digest {
         self.bin_ms.get() as f64 / 1e3
     }
 
-    /// When each of [`Digest::bins`] begins, in seconds, and the bin.
+    /// The bins of [`Digest::bins`], each with its start in seconds.
     pub fn timed_bins(&self) -> impl Iterator<Item = (f64, &Bin)> {
         let starts = (self.first_bin..).map(|index| index as f64 * self.bin_ms.get() as f64 / 1e3);
         starts.zip(&self.bins)

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 pub struct LogSpec {
     /// The file. An existing one is replaced.
     pub path: PathBuf,
-    /// Its header.
+    /// The log's header.
     pub header: LogHeader,
 }
 
@@ -58,23 +58,23 @@ pub struct LogHeader {
 pub enum LogEvent {
     /// A packet came to the queue.
     Arrived {
-        /// When, on the emulation's clock.
+        /// The time on the emulation's clock.
         at: Time,
-        /// Its size, IP header included.
+        /// The packet's size, including the IP header.
         bytes: Bytes,
     },
     /// A packet was dropped, by the queue or at random.
     Dropped {
         /// The time of the drop.
         at: Time,
-        /// Its size.
+        /// The packet's size.
         bytes: Bytes,
     },
     /// A packet left the link.
     Departed {
-        /// When its last byte was carried.
+        /// The time at which its last byte was delivered.
         at: Time,
-        /// Its size.
+        /// The packet's size.
         bytes: Bytes,
         /// From its arrival at the queue to its departure.
         queued: Span,
@@ -82,7 +82,7 @@ pub enum LogEvent {
 }
 
 impl LogEvent {
-    /// When it happened.
+    /// The time of the event.
     pub fn at(&self) -> Time {
         match *self {
             Self::Arrived { at, .. } | Self::Dropped { at, .. } | Self::Departed { at, .. } => at,

@@ -11,7 +11,7 @@ use std::path::Path;
 pub enum Entry {
     /// The link could carry this much.
     Opportunity {
-        /// Its time.
+        /// The event's time.
         at_ms: u64,
         /// The capacity of the opportunity, used or not.
         bytes: u64,
@@ -20,16 +20,16 @@ pub enum Entry {
     Arrival {
         /// The time of its arrival at the queue.
         at_ms: u64,
-        /// Its size.
+        /// The packet's size.
         bytes: u64,
     },
     /// A packet left the link.
     Departure {
         /// The time at which the link had sent it.
         at_ms: u64,
-        /// Its size.
+        /// The packet's size.
         bytes: u64,
-        /// How long after its arrival; at most `at_ms`.
+        /// The time since the packet's arrival, at most `at_ms`.
         delay_ms: u64,
     },
     /// Packets were dropped.
@@ -44,7 +44,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// When it happened.
+    /// The time of the event.
     pub fn at_ms(&self) -> u64 {
         match *self {
             Self::Opportunity { at_ms, .. }
@@ -70,10 +70,10 @@ pub fn read(path: &Path, each: impl FnMut(Entry) -> Result<(), String>) -> Resul
     read_from(&name, file, each)
 }
 
-/// As [`read`], from anything; `name` is for messages.
+/// Like [`read`], from any reader; `name` is for messages.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn read_from(
     name: &str,
     source: impl Read,

@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const BATCH: usize = 4096;
 /// Batches that are reused; more are made where the disk does not keep up.
 const BATCHES: usize = 16;
-/// How long an event waits at most before its batch is handed over, as long as events come.
+/// The longest wait of an event before its batch is handed over, while events come.
 const HAND_OVER_AFTER: Span = Span::from_millis(100);
 /// A long time without events makes many lines of capacity: they are written for so many milliseconds at once.
 const MILLIS_AT_ONCE: u64 = 4096;
@@ -43,9 +43,9 @@ pub struct LogSummary {
     pub path: PathBuf,
     /// Events in it.
     pub events: u64,
-    /// Its size, header and opportunities included.
+    /// The size of the file, including header and opportunities.
     pub bytes: u64,
-    /// Where the disk was slower than the packets: the most events that waited in memory.
+    /// The most events that waited in memory; `None` if the disk kept up.
     pub behind: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ impl LogSink {
     /// time zero of the emulation is `started`.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// The file cannot be written.
     pub fn create(spec: &LogSpec, capacity: Arc<Capacity>, started: SystemTime) -> Result<Self, EmuError> {
         let file = WholeFile::named(&spec.path).and_then(WholeFile::begin);
         let file = file.map_err(EmuError::system(writing(&spec.path)))?;
@@ -121,7 +121,7 @@ impl LogSink {
     /// Writes the rest, with the capacity up to `end`, and waits for the disk.
     ///
     /// # Errors
-    /// Where something could not be written, as on a full disk: the log ends there.
+    /// An event could not be written, as on a full disk: the log ends there.
     pub fn finish(mut self, end: Time) -> Result<LogSummary, EmuError> {
         self.flush();
         let Self { path, full, batches, writer, .. } = self;

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
-/// As mm-link of Mahimahi 0.98 writes it (the sizes, the order of `#` and `-`, and a drop after its arrival).
+/// A log in the form of Mahimahi 0.98's mm-link (the sizes, the order of `#` and `-`, and a drop after its arrival).
 const OF_MAHIMAHI: &str = "\
 # mahimahi mm-link (Uplink) [/usr/share/mahimahi/traces/Verizon-LTE-short.up] > up.log
 # command line: mm-link up down --uplink-queue=droptail --uplink-queue-args=packets=2 --uplink-log=up.log

@@ -81,7 +81,7 @@ fn seconds(text: &str) -> Result<(Span, String), String> {
     }
 }
 
-/// When packets pass and when none does, and for how long that was drawn.
+/// The times at which packets pass or not, and the length of this pattern.
 fn pattern(on: Span, off: Span, seed: u64) -> (ShareOverTime, Span) {
     let always = |share| (ShareOverTime::constant(share), LONGEST);
     if on.is_zero() {

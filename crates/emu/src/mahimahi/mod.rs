@@ -48,7 +48,7 @@ pub enum Shell {
 impl Shell {
     const ALL: [Self; 4] = [Self::Delay, Self::Link, Self::Loss, Self::OnOff];
 
-    /// Its name.
+    /// The command's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Delay => "mm-delay",
@@ -58,7 +58,7 @@ impl Shell {
         }
     }
 
-    /// How it is written.
+    /// The command's syntax.
     pub fn usage(self) -> &'static str {
         match self {
             Self::Delay => "mm-delay MILLISECONDS [COMMAND...]",
@@ -140,10 +140,10 @@ fn add_delay(words: &mut Words, chain: &mut Chain) -> Result<(), EmuError> {
     Ok(())
 }
 
-/// As `cellcc shell` takes for a round trip.
+/// The longest delay, that of a round trip in `cellcc shell`.
 const MOST_MILLIS: u32 = 60_000;
 
-/// Whole milliseconds as Mahimahi has them, or a delay with its unit; and how the prompt shows it.
+/// Parses whole milliseconds, as Mahimahi does, or a delay with its unit; returns also its form in the prompt.
 fn delay(text: &str) -> Result<(Delay, String), String> {
     if let Ok(millis) = text.parse::<u32>() {
         if millis > MOST_MILLIS {

@@ -16,7 +16,7 @@ use std::thread::{Scope, ScopedJoinHandle};
 /// The MTU of Ethernet: the simulator's full packets of 1500 bytes.
 pub(super) const MTU: u16 = 1500;
 
-/// How much longer than the path's delay the last packets may take.
+/// The time that the last packets may take beyond the path's delay.
 const LATECOMERS: Span = Span::from_millis(50);
 
 /// The flows of one run: their endpoints, and their meters.
@@ -43,7 +43,7 @@ pub(crate) struct Running {
     pub(crate) clock: Clock,
     /// The users' queues.
     pub(crate) queues: Arc<dyn UserQueues>,
-    /// When the packets in flight at the Scenario's end have arrived.
+    /// The arrival of the packets that are in flight at the Scenario's end.
     pub(crate) until: Time,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Run<T: Workload> {
     pub(crate) flows: Vec<T::Flow>,
     /// The endpoints' report.
     pub(crate) outcome: T::Outcome,
-    /// How well the emulator kept up.
+    /// The emulator's report on its own punctuality.
     pub(crate) report: SelfReport,
     capacities: Capacities,
     queues: Arc<QueueCounts>,

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The port of the first flow's receiver; each further flow has the next port.
 pub(crate) const FIRST_PORT: u16 = 20_000;
 
-/// How often the lists are emptied.
+/// The interval at which the lists are emptied.
 const EMPTIED_EVERY: Duration = Duration::from_millis(20);
 
 /// Room in a list: at 170 000 packets a second, two events each, it is full after 200 ms, ten times the time in which it

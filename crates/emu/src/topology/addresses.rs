@@ -1,4 +1,4 @@
-//! Which addresses an emulator takes; the scheme is in the module above.
+//! The addresses that an emulator takes; the module above describes the scheme.
 
 use crate::error::EmuError;
 use crate::netlink::Prefix;
@@ -145,7 +145,7 @@ pub(super) struct Enclosing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Addresses {
     pub(super) block: Block,
-    /// That of the outside. Nested: the enclosing emulator's user's, which is there already.
+    /// The number of the outside. Nested: that of the enclosing emulator's user, which exists already.
     pub(super) outside: u8,
     pub(super) nested: bool,
     /// Each user's own, and those for the emulators that it starts.
@@ -250,7 +250,7 @@ impl Directory {
 
     /// The user for whom this IP packet is.
     pub fn user_of_packet(&self, packet: &[u8]) -> Option<usize> {
-        /// Where the destination is: RFC 791 section 3.1 and RFC 8200 section 3.
+        /// The destination's bytes: RFC 791 section 3.1 and RFC 8200 section 3.
         const DESTINATION4: std::ops::Range<usize> = 16..20;
         const DESTINATION6: std::ops::Range<usize> = 24..40;
         let address = match packet.first()? >> 4 {

@@ -33,17 +33,17 @@ use std::time::{Duration, Instant};
 /// What to build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopologySpec {
-    /// How many namespaces with a path of their own; at least 1.
+    /// The number of namespaces with a path of their own, at least 1.
     pub users: usize,
-    /// Where the servers are.
+    /// The place of the servers.
     pub servers: Servers,
-    /// How devices read and write packets; `None`: TUN where /dev/net/tun opens, otherwise veth.
+    /// The way in which devices read and write packets; `None`: TUN if /dev/net/tun opens, otherwise veth.
     pub backend: Option<Backend>,
     /// The largest IP packet of all devices, in bytes; at least 1280, which IPv6 needs.
     pub mtu: u16,
 }
 
-/// Which namespaces are the outside.
+/// The namespaces that form the outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Servers {
     /// The current one; one of our own where we have no rights over it.
@@ -57,13 +57,13 @@ pub enum Servers {
 /// Namespaces, their devices and addresses. All of it goes when this is dropped, and with the process.
 #[derive(Debug)]
 pub struct Topology {
-    /// Where the servers are: one for all users, or one for each. Never empty.
+    /// The namespaces of the servers: one for all users, or one for each. Never empty.
     pub outsides: Vec<Outside>,
-    /// Where the programs under test are.
+    /// The namespaces of the programs under test.
     pub users: Vec<User>,
-    /// How the devices read and write packets.
+    /// The way in which the devices read and write packets.
     pub backend: Backend,
-    /// Which user an address belongs to.
+    /// The assignment of addresses to users.
     pub directory: Directory,
 }
 
@@ -76,7 +76,7 @@ pub struct Outside {
     pub device: Device,
     /// The value of `MAHIMAHI_BASE`.
     pub address4: Ipv4Addr,
-    /// Its IPv6 counterpart.
+    /// The IPv6 counterpart of the address.
     pub address6: Ipv6Addr,
 }
 

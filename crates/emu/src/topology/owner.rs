@@ -24,7 +24,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// By it the programs that an emulator starts, and all that these start, know which emulator it was.
+    /// The variable that tells the programs of an emulator, and those that they start, which emulator it was.
     pub(crate) const VARIABLE: &str = "CELLCC_EMULATOR";
 
     /// This process.
@@ -68,7 +68,7 @@ fn pid_namespace() -> Result<String, EmuError> {
     Ok(text.trim_start_matches("pid:[").trim_end_matches(']').to_owned())
 }
 
-/// When a living process began.
+/// The start time of a living process.
 fn start_of(pid: u32) -> Option<u64> {
     Process::of(pid).filter(|process| process.is_alive).map(|process| process.start)
 }

@@ -8,11 +8,11 @@ use cellcc_units::Time;
 /// An event of a packet to the flow's receiver.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Seen {
-    /// It arrived at the link.
+    /// The packet arrived at the link.
     Sent,
-    /// It was dropped.
+    /// The packet was dropped.
     Lost,
-    /// It arrived at the receiver.
+    /// The packet arrived at the receiver.
     Delivered(Delivery),
 }
 

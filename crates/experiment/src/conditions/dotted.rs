@@ -27,7 +27,7 @@ pub(crate) fn set(table: &mut Table, key: &str, value: Value) -> Result<Option<V
 /// Sets a value as [`set`] does, except that a table sets only the keys that it has.
 ///
 /// # Errors
-/// As [`set`].
+/// Those of [`set`].
 pub(crate) fn merge(table: &mut Table, key: &str, value: &Value) -> Result<Option<Value>, String> {
     match (get_mut(table, key), value) {
         (Some(Value::Table(inner)), Value::Table(value)) => {

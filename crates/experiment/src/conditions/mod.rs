@@ -21,13 +21,13 @@ use toml::{Table, Value};
 /// One condition: its names, its values, and its meaning.
 #[derive(Debug, Clone, Copy)]
 pub struct Condition {
-    /// Its key in a Scenario file, dotted.
+    /// The dotted key in a Scenario file.
     pub key: &'static str,
     flag: Option<&'static str>,
     shell: Option<&'static str>,
     /// The short flag of `cellcc compare`.
     pub short: Option<char>,
-    /// Its values: their name, range and form.
+    /// The values: their name, range and form.
     pub takes: Takes,
     meaning: &'static str,
     brief: &'static str,
@@ -40,7 +40,7 @@ pub struct Section {
     pub heading: Option<&'static str>,
     /// True for conditions of a run, which `[vary]` takes; false for the axes of the grid of runs.
     pub varies: bool,
-    /// Its conditions.
+    /// The conditions of the section.
     pub rows: &'static [Condition],
 }
 
@@ -177,7 +177,7 @@ impl Condition {
         Self { brief, ..self }
     }
 
-    /// Its flag, without dashes.
+    /// The flag, without dashes.
     pub const fn flag(&self, command: Command) -> Option<&'static str> {
         match command {
             Command::Compare => self.flag,
@@ -185,12 +185,12 @@ impl Condition {
         }
     }
 
-    /// Its meaning and its default, for the long help of `command`.
+    /// The meaning and the default, for the long help of `command`.
     pub fn help(&self, command: Command) -> String {
         self.with_default(self.explained(), command)
     }
 
-    /// Its line of the short help; `None` for flags that only the long help shows.
+    /// The line in the short help; `None` for flags that only the long help shows.
     pub fn short_help(&self, command: Command) -> Option<String> {
         (!self.brief.is_empty()).then(|| self.with_default(self.brief.into(), command))
     }
@@ -202,7 +202,7 @@ impl Condition {
         }
     }
 
-    /// Its meaning, with the example of its range unless the meaning has one, and each discipline for `{QUEUES}`.
+    /// The meaning, with an example of the range unless the meaning has one, and with each discipline for `{QUEUES}`.
     fn explained(&self) -> String {
         let meaning = self.meaning.replace("{QUEUES}", &Queue::forms().join(", "));
         let example = self.takes.range.split_once(", such as ").map_or("", |(_, example)| example);
@@ -218,7 +218,7 @@ impl Condition {
         self.meaning.contains(DEFAULT)
     }
 
-    /// Its value where none is given, as a person would write it; none where that is zero, off or nothing.
+    /// The default value as a person would write it; `None` where it is zero, off or nothing.
     fn default(&self, command: Command) -> Option<String> {
         if (command, self.key) == (Command::Shell, "path.reverse.queue") {
             return Some("that of --queue".into());
@@ -251,7 +251,7 @@ impl Condition {
         })
     }
 
-    /// Its range, as `command` has it.
+    /// The range for `command`.
     fn range(&self, command: Command) -> String {
         match command {
             Command::Compare => self.takes.range.into(),

@@ -15,7 +15,7 @@ pub struct Takes {
     /// The range, as error texts say it and as it is read: `0s to 60s, such as 20ms`, `above 0s up to 24h`, `0% to below 100%`.
     /// Empty: none.
     pub(super) range: &'static str,
-    /// Its flag takes several values.
+    /// True if the flag takes several values.
     pub several: bool,
     /// Converts the flag's argument to the form of a Scenario file.
     pub(super) read: fn(&str) -> Result<Value, String>,

@@ -40,7 +40,7 @@ fn every_range_reads_as_it_is_written_and_takes_its_own_example_and_the_default(
     assert_eq!(check(&PlanFile::default(), Command::Compare), Ok(()));
 }
 
-/// Those of `shell` and `video` gave `--rtt` the 20 ms of `compare`, where it is 0.
+/// The help of `shell` and `video` once gave `--rtt` the 20 ms of `compare`, where it is 0.
 #[test]
 fn help_says_the_default_of_its_own_command() {
     for (key, compare, shell) in [

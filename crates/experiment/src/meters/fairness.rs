@@ -10,8 +10,8 @@ const NEAR_SHARE: f64 = 0.25;
 /// Data that flows delivered in the seconds that they shared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fairness {
-    /// By second, the bytes of each flow; none for a flow that was not active throughout. Empty in a second that no two
-    /// flows shared.
+    /// The bytes of each flow per second; `None` for a flow that was not active throughout. Empty in a second that no
+    /// two flows shared.
     shared: Vec<Vec<Option<f64>>>,
 }
 

@@ -1,4 +1,4 @@
-//! How often each level of a scale occurred, in little memory: a run of a thousand flows keeps three thousand of these, and the
+//! Counts of each level of a scale, in little memory: a run of a thousand flows keeps three thousand of these, and the
 //! delays of one flow lie close together.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(crate) struct Levels {
     /// The level of the first count.
     first: usize,
     counts: Vec<u16>,
-    /// By level, the part of its count that a `u16` does not hold, in units of 65536. Few have any.
+    /// The part of a level's count that a `u16` does not hold, in units of 65536, by level. Few levels have one.
     carried: BTreeMap<usize, u64>,
 }
 

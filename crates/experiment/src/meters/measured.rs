@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub struct MeasuredFlow<'a> {
     /// The scheme, in its canonical form.
     pub scheme: &'a str,
-    /// Its user of the cell.
+    /// The flow's user of the cell.
     pub user: usize,
     /// From when to when it was active: until it stopped, or a sized source was through.
     pub active: (Time, Time),

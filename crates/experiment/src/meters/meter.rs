@@ -10,7 +10,7 @@ use cellcc_units::{Bytes, Span, Time};
 /// A packet on its way through the link to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its size on the link.
+    /// The packet's size on the link.
     pub bytes: Bytes,
     /// Time at which it was sent.
     pub sent_at: Time,

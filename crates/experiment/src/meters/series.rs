@@ -27,7 +27,7 @@ impl Series {
         self.columns.iter().find(|column| column.name == name).map(|column| column.values.as_slice())
     }
 
-    /// As CSV: a header, then one row per bin, `time_s` (the bin's beginning) first; empty where there is no value.
+    /// CSV: a header, then one row per bin, `time_s` (the bin's beginning) first; empty where a value is absent.
     pub fn to_csv(&self) -> String {
         let rows = self.columns.iter().map(|column| column.values.len()).max().unwrap_or(0);
         let mut text = String::from("time_s");

@@ -15,7 +15,7 @@ use serde::Serialize;
 /// A scalar of a run, of a flow or of both: a row of [`METRICS`].
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {
-    /// Its key in Records, CSV, JSON, Parquet and claims.
+    /// The key in Records, CSV, JSON, Parquet and claims.
     pub key: &'static str,
     /// The short name of its column, in lower-case letters and with hyphens: `rtt-p95`.
     pub name: &'static str,
@@ -31,7 +31,7 @@ pub struct Metric {
     pub average: Kind,
     /// The better direction.
     pub better: Better,
-    /// When there is no value, and how a Record says that.
+    /// The cases without a value, and their form in a Record.
     pub absent: Absent,
     meaning: &'static str,
     of: Of,
@@ -48,23 +48,23 @@ pub enum Better {
     Neither,
 }
 
-/// When a metric has no value, and how a Record says that.
+/// The cases in which a metric has no value, and their form in a Record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
-    /// It always has one.
+    /// Every run has a value.
     Never,
-    /// Its value is `null` there.
+    /// The value is `null` in these cases.
     Null(&'static str),
-    /// Its key is left out there.
+    /// The key is left out in these cases.
     LeftOut(&'static str),
 }
 
-/// When a table shows a metric's column.
+/// The cases in which a table shows a metric's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// In every table.
     Always,
-    /// Where a run has a value.
+    /// Shown if a run has a value.
     WhereKnown,
     /// On request.
     WhenAskedFor,
@@ -95,7 +95,7 @@ impl Metric {
     /// The metric of this key.
     ///
     /// # Panics
-    /// Where there is none; in a constant, the build fails.
+    /// No metric has this key; in a constant, the build fails.
     pub const fn named(key: &str) -> &'static Self {
         let mut at = 0;
         while at < METRICS.len() {
@@ -107,7 +107,7 @@ impl Metric {
         panic!("the table has no metric of this key")
     }
 
-    /// Its definition.
+    /// The metric's definition.
     pub fn meaning(&self) -> &'static str {
         self.meaning.trim_start()
     }
@@ -130,13 +130,13 @@ impl Metric {
         matches!(self.of, Of::Both { is_count: true, .. })
     }
 
-    /// Its value among the metrics of a run or of a flow; `None` where it is absent, or stands elsewhere.
+    /// The value among the metrics of a run or of a flow; `None` if it is absent, or stored elsewhere.
     pub fn get(&self, metrics: &Metrics) -> Option<Value> {
         let Of::Both { get, .. } = self.of else { return None };
         get(metrics)
     }
 
-    /// Its value for a run.
+    /// The value for a run.
     pub fn of_run(&self, run: &Record) -> Option<f64> {
         match self.of {
             Of::Both { get, .. } => get(&run.total).map(Value::number),
@@ -145,7 +145,7 @@ impl Metric {
         }
     }
 
-    /// Its value for a flow.
+    /// The value for a flow.
     pub fn of_flow(&self, flow: &FlowRecord) -> Option<f64> {
         match self.of {
             Of::Both { get, .. } => get(&flow.metrics).map(Value::number),
@@ -165,7 +165,7 @@ impl Metrics {
     /// Sets the metric of this key.
     ///
     /// # Panics
-    /// Where the table has no such key for runs and flows.
+    /// The table has no such key for runs and flows.
     pub(crate) fn set(&mut self, key: &str, value: f64) {
         let Of::Both { set, .. } = Metric::named(key).of else { panic!("`{key}` is not among `Metrics`") };
         set(self, Some(Value::Number(value)));
@@ -173,7 +173,7 @@ impl Metrics {
 }
 
 impl Value {
-    /// As a number of any kind.
+    /// The value as a floating-point number.
     pub fn number(self) -> f64 {
         match self {
             Self::Count(count) => count as f64,

@@ -3,7 +3,7 @@
 use cellcc_units::{MOST_BYTES, MOST_TERMS, split_outside_parentheses};
 use thiserror::Error;
 
-/// Why the braces of a text cannot be expanded.
+/// Reason why the braces of a text cannot be expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}`: {problem}. Alternatives are written `rbbr(alpha={{0.1,0.5}})`")]
 pub struct BraceError {

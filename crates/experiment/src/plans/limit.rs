@@ -61,7 +61,7 @@ pub(super) fn limit_of(scenario: &Scenario) -> String {
     counted.collect::<Vec<_>>().join("+")
 }
 
-/// As [`Mix`] reads it.
+/// The text of a flow in the form that [`Mix`] reads.
 fn text(flow: &FlowSetup) -> String {
     let mut text = flow.scheme.clone();
     if flow.source != Source::Bulk {

@@ -21,7 +21,7 @@ pub struct Mix {
     pub flows: Vec<FlowSetup>,
 }
 
-/// Why a text is not a mix of flows.
+/// Reason why a text is not a mix of flows.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "`{flow}`: {problem}. A flow is written SCHEME[:SOURCE][@START[..STOP]][~EXTRA-RTT][#USER], several are joined by `+`"

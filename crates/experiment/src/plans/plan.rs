@@ -32,7 +32,7 @@ pub struct PlannedRun {
     pub scenario: Scenario,
 }
 
-/// Why a plan cannot be made.
+/// Reason why a plan cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// A malformed mix of flows.
@@ -55,7 +55,7 @@ pub enum PlanError {
     /// Flows between which there is no harm.
     #[error("{0}")]
     Harm(String),
-    /// Nothing to compare.
+    /// The plan has nothing to compare.
     #[error("there is nothing to run: {0}")]
     Empty(&'static str),
     /// The driver refuses a Scenario.

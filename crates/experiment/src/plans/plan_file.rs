@@ -98,7 +98,7 @@ fn are_default_drivers(drivers: &[String]) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seeds(Vec<u64>);
 
-/// Why a text is not a list of seeds.
+/// Reason why a text is not a list of seeds.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "`{0}` is not a list of seeds; write `1`, `1..3` (both ends included) or `1,4,7`, at most 10000 of them, none twice"

@@ -81,7 +81,7 @@ impl Scenario {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Offset {
-    /// Nothing more: every run begins where its trace does, and flows start when they are said to.
+    /// No further variation: every run begins where its trace does, and flows start at their set times.
     #[default]
     Fixed,
     /// The start of the run within the trace, and each flow's delay of its start, within a round-trip time.

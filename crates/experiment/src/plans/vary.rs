@@ -20,7 +20,7 @@ pub struct Variation {
     pub file: PlanFile,
 }
 
-/// Why a plan cannot be varied like this.
+/// Reason why a plan cannot be varied like this.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("[vary] {key}{}: {problem}", value.as_ref().map(|value| format!(" = {value}")).unwrap_or_default())]
 pub struct VaryError {

@@ -25,7 +25,7 @@ pub trait Transport: Sync {
     /// The ends of every flow of a resolved Scenario. `registry`: whose receiver-side components the receivers run.
     ///
     /// # Errors
-    /// Why they cannot be made.
+    /// The ends cannot be made.
     fn ends(
         &self,
         scenario: &Scenario,

@@ -19,13 +19,13 @@ pub trait Ends: Sized {
     /// A packet arrives at the receiving end.
     ///
     /// # Errors
-    /// Why the flow cannot go on.
+    /// The flow cannot go on.
     fn on_data(&mut self, network: &mut Network<'_, Self>, data: Self::Data) -> Result<(), RunError>;
 
     /// An acknowledgement arrives at the sending end.
     ///
     /// # Errors
-    /// Why the flow cannot go on.
+    /// The flow cannot go on.
     fn on_ack(&mut self, network: &mut Network<'_, Self>, ack: Self::Ack) -> Result<(), RunError>;
 
     /// A report of the network arrives at the sending end.
@@ -34,7 +34,7 @@ pub trait Ends: Sized {
     /// Handles everything due by now. Called once at time zero, and then at [`next_wake`](Self::next_wake).
     ///
     /// # Errors
-    /// Why the flow cannot go on.
+    /// The flow cannot go on.
     fn on_wake(&mut self, network: &mut Network<'_, Self>) -> Result<(), RunError>;
 
     /// Time of the next work of [`on_wake`](Self::on_wake), once all work due by `now` is done; read again after every

@@ -94,7 +94,7 @@ impl<E: Ends> Run<E> {
     /// The ends of a flow, to look at.
     ///
     /// # Panics
-    /// Where the Scenario has no such flow.
+    /// The Scenario has no such flow.
     pub fn ends(&self, flow: usize) -> &E {
         &self.flows[flow].ends
     }
@@ -102,7 +102,7 @@ impl<E: Ends> Run<E> {
     /// The counters of a user's queue on the forward path, or of the one that all users share.
     ///
     /// # Panics
-    /// Where the Scenario has no such user.
+    /// The Scenario has no such user.
     pub fn queue(&mut self, user: usize) -> QueueCounters {
         self.path.forward.counters(self.now, user)
     }
@@ -110,7 +110,7 @@ impl<E: Ends> Run<E> {
     /// Capacity of a user's link, from the run's beginning on.
     ///
     /// # Panics
-    /// Where the Scenario has no such user.
+    /// The Scenario has no such user.
     pub fn capacity(&self, user: usize) -> &Arc<Capacity> {
         &self.capacities.forward[user]
     }
@@ -118,7 +118,7 @@ impl<E: Ends> Run<E> {
     /// Lets everything happen that is due by `time`, and not after the Scenario's end.
     ///
     /// # Errors
-    /// Why a flow cannot go on.
+    /// A flow cannot go on.
     pub fn step_until(&mut self, time: Time) -> Result<(), RunError> {
         let until = time.min(self.end);
         while self.step(until)? {}
@@ -128,10 +128,10 @@ impl<E: Ends> Run<E> {
     /// Goes on until the scheme of `flow` has decided again. False where the run ends before that.
     ///
     /// # Errors
-    /// Why a flow cannot go on.
+    /// A flow cannot go on.
     ///
     /// # Panics
-    /// Where the Scenario has no such flow.
+    /// The Scenario has no such flow.
     pub fn step_to_decision(&mut self, flow: usize) -> Result<bool, RunError> {
         let before = self.flows[flow].ends.decisions();
         while self.step(self.end)? {
@@ -310,7 +310,7 @@ impl<E: Ends> Run<E> {
     /// Runs to the end, and gives the Record.
     ///
     /// # Errors
-    /// Why a flow could not go on.
+    /// A flow could not go on.
     pub fn finish(self) -> Result<Record, RunError> {
         self.finish_watched(&())
     }
@@ -318,7 +318,7 @@ impl<E: Ends> Run<E> {
     /// Finishes the run under a `watch`, which may end it.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish); and where `watch` ends it.
+    /// Those of [`finish`](Self::finish), and an end by `watch`.
     pub fn finish_watched(mut self, watch: &dyn Watch) -> Result<Record, RunError> {
         while self.step_often(self.end)? {
             if !watch.goes_on(self.now) {

@@ -24,7 +24,7 @@ const SILENCE: Duration = Duration::from_millis(300);
 const LONG_SILENCE: Duration = Duration::from_secs(3);
 /// Ends a hang: longer than anything here takes on a slow machine.
 const HANG_TIMEOUT: Duration = Duration::from_secs(120);
-/// As noq's default.
+/// The window of noq's default.
 const WINDOW: u32 = 1_250_000;
 
 /// The connection of a client that lets the server open this many streams and keeps this many bytes of each answer, and the

@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 pub(crate) const OBJECT: &[u8] = include_bytes!("../../objects/host_counters.bpf.o");
 const NAME: &str = "the counters of an interface";
-/// As in the program: there is none.
+/// The program's value for never.
 const NEVER: u32 = u32::MAX;
 
 /// The counters of users. They and the programs go with this value, or with the process however it ends.

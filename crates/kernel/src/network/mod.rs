@@ -22,13 +22,13 @@ const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 /// A network namespace.
 #[derive(Debug)]
 pub(crate) struct Namespace {
-    /// Its name in messages.
+    /// The name in messages.
     pub(crate) name: String,
     file: File,
 }
 
 impl Namespace {
-    /// Those that a process is in, or that have a name (ip-netns(8)).
+    /// All namespaces that a process is in, or that have a name (ip-netns(8)).
     pub(crate) fn all() -> Result<Vec<Self>, KernelError> {
         let processes = list("/proc")?.into_iter().map(|process| process.join("ns/net"));
         let named = list("/run/netns").unwrap_or_default();

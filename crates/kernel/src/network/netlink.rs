@@ -12,7 +12,7 @@ use std::io;
 pub(crate) struct Netlink(Socket);
 
 impl Netlink {
-    /// To the namespace of the calling thread.
+    /// Connects to the namespace of the calling thread.
     pub(crate) fn open() -> Result<Self, KernelError> {
         let connect = || {
             let mut socket = Socket::new(NETLINK_ROUTE)?;

@@ -71,7 +71,7 @@ impl fmt::Display for Prefix {
 /// without; a route of exactly this destination is changed, and else one is made.
 ///
 /// # Errors
-/// Nothing leads there, or we may not.
+/// No route leads to the prefix, or permission is missing.
 pub fn add(prefix: Prefix, scheme: &str) -> Result<(), KernelError> {
     let mut netlink = Netlink::open()?;
     let own = netlink.routes()?.into_iter().find(|route| is_to(route, prefix));

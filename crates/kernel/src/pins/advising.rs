@@ -14,7 +14,7 @@ impl Pins {
     /// Gives the assisted schemes advice on the path to a peer, in place of older advice.
     ///
     /// # Errors
-    /// None of them is loaded, or we may not.
+    /// No such scheme is loaded, or permission is missing.
     pub fn advise(&self, peer: IpAddr, advice: &AdviceValue) -> Result<(), KernelError> {
         write_advice(&self.shared_map("advice_1")?, peer, advice)
     }
@@ -31,7 +31,7 @@ pub(crate) fn forget_advice(map: &MapHandle, peer: IpAddr) {
     let _ = map.delete(&key(peer));
 }
 
-/// How the programs write an address: as one of IPv6.
+/// An address in the programs' form: as one of IPv6.
 pub(crate) fn key(peer: IpAddr) -> [u8; 16] {
     match peer {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),

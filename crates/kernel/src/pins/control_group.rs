@@ -24,7 +24,7 @@ impl ControlGroup {
     /// The group whose folder this is.
     ///
     /// # Errors
-    /// It cannot be opened, or is not a control group.
+    /// The path cannot be opened, or is not a control group.
     pub fn open(path: &Path) -> Result<Self, KernelError> {
         let no_group = |problem| KernelError::NoControlGroup { path: path.to_owned(), problem };
         let folder = File::open(path).map_err(|error| no_group(error.to_string()))?;
@@ -44,10 +44,10 @@ impl fmt::Display for ControlGroup {
 
 /// A program, in an object.
 pub(crate) struct GroupProgram {
-    /// Its name in messages.
+    /// The name in messages.
     pub(crate) what: &'static str,
     pub(crate) object: &'static [u8],
-    /// Its name in the object.
+    /// The name in the object.
     pub(crate) program: &'static str,
     /// The map that it shares with the schemes, where it does.
     pub(crate) shared_map: Option<&'static str>,
@@ -147,7 +147,7 @@ impl Pins {
     /// control group, until the last scheme is unloaded.
     ///
     /// # Errors
-    /// Nothing is loaded, or we may not.
+    /// No program is loaded, or permission is missing.
     pub fn hear_flow_counts(&self, group: &ControlGroup) -> Result<(), KernelError> {
         HEAR_FLOWS.attach_and_pin(self, group)
     }
@@ -199,7 +199,7 @@ impl Pins {
     /// is unloaded.
     ///
     /// # Errors
-    /// Nothing is loaded, or we may not.
+    /// No program is loaded, or permission is missing.
     pub fn offer_socket_options(&self, group: &ControlGroup) -> Result<(), KernelError> {
         SOCKET_OPTIONS.attach_and_pin(self, group)
     }

@@ -99,7 +99,7 @@ impl Pins {
     /// sockets keep the old ones until they close. Settings stay.
     ///
     /// # Errors
-    /// It is not loaded, the machine cannot run the new programs, or their settings have another layout.
+    /// The scheme is not loaded, the machine cannot run the new programs, or their settings have another layout.
     pub fn upgrade(&self, scheme: Scheme, machine: &Machine) -> Result<(), KernelError> {
         machine.permits(scheme)?;
         // Where it is not loaded, there may be no folder to lock.

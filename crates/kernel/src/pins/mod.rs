@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Where pins are, where nothing else is said.
+/// The folder of pins unless another is given.
 pub const DEFAULT_FOLDER: &str = "/sys/fs/bpf/cellcc";
 /// `BPF_FS_MAGIC` of linux/magic.h.
 const BPF_FILE_SYSTEM: u64 = 0xcafe_4a11;
@@ -68,7 +68,7 @@ impl Pins {
     /// The settings of a scheme for all sockets.
     ///
     /// # Errors
-    /// It is not loaded, or we may not read them.
+    /// The scheme is not loaded, or permission to read is missing.
     pub fn settings(&self, scheme: Scheme) -> Result<Settings, KernelError> {
         let value = self.settings_map(scheme)?.lookup(&ONLY, MapFlags::ANY);
         let value = value.map_err(KernelError::libbpf(format!("read the settings of {}", scheme.name())))?;
@@ -78,7 +78,7 @@ impl Pins {
     /// Changes the settings of a scheme for all sockets, the live ones included.
     ///
     /// # Errors
-    /// It is not loaded, or we may not write them.
+    /// The scheme is not loaded, or permission to write is missing.
     pub fn set(&self, scheme: Scheme, settings: &Settings) -> Result<(), KernelError> {
         self.settings(scheme)?; // Another version may have other settings, but not of another length.
         write_settings(&self.settings_map(scheme)?, scheme, settings)
@@ -87,7 +87,7 @@ impl Pins {
     /// A number for the programs of a scheme, which no other load or upgrade has had since the machine began.
     ///
     /// # Errors
-    /// It is not loaded, or we may not look.
+    /// The scheme is not loaded, or permission to look is missing.
     pub fn programs(&self, scheme: Scheme) -> Result<u32, KernelError> {
         let link = Link::open(self.link(scheme)).and_then(|link| link.info());
         match link.map_err(KernelError::libbpf(format!("look at {}", scheme.name())))?.info {
@@ -129,7 +129,7 @@ impl Pins {
         }
     }
 
-    /// That a scheme is not loaded, or that it is elsewhere.
+    /// The error that a scheme is not loaded, or is loaded elsewhere.
     pub(crate) fn not_loaded(&self, scheme: Scheme) -> KernelError {
         self.elsewhere(&[scheme]).unwrap_or(KernelError::NotLoaded(scheme.name()))
     }
@@ -174,7 +174,7 @@ impl Pins {
         self.scheme(scheme).join("link")
     }
 
-    /// Where a map of a scheme's object is pinned; those of other names are not.
+    /// The path where a map of a scheme's object is pinned; `None` for maps that are not.
     pub(crate) fn map(&self, scheme: Scheme, map: &str) -> Option<PathBuf> {
         match map {
             "settings" => Some(self.scheme(scheme).join(map)),

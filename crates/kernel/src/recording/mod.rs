@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Bytes of the ring between the kernel and us, a power of two: ten thousand steps.
 const RING_BYTES: u32 = 1 << 22;
-/// How long to wait for the next step before looking whether to stop.
+/// Time to wait for the next step before checking whether to stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Bytes in front of a step: the core, and its socket (`struct socket_name` in record.h).
 pub(crate) const NAME_BYTES: usize = 24;
@@ -38,7 +38,7 @@ impl Recorder {
     /// From now on the kernel's steps wait for [`run`](Self::run).
     ///
     /// # Errors
-    /// Nothing is loaded, or we may not.
+    /// No scheme is loaded, or permission is missing.
     pub fn start(pins: &Pins) -> Result<Self, KernelError> {
         let schemes: Vec<_> = pins.loaded().into_iter().map(|scheme| scheme.name()).collect();
         if schemes.is_empty() {

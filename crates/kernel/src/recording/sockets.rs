@@ -34,7 +34,7 @@ mirror! {
 pub struct Socket {
     /// The scheme.
     pub scheme: Scheme,
-    /// Its ports and its peer.
+    /// The socket's ports and its peer.
     pub name: SocketName,
     /// The smoothed RTT.
     pub srtt: Span,
@@ -62,7 +62,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Those of the network namespace that the calling thread will be in at each [`list`](Self::list).
+    /// Sockets of the network namespace that the calling thread will be in at each [`list`](Self::list).
     ///
     /// # Errors
     /// We may not, or the kernel is too old.

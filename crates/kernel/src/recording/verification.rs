@@ -33,7 +33,7 @@ impl fmt::Display for SocketName {
 /// The result of repeating decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// How many steps were decided again, of each core that there is.
+    /// The number of steps decided again, for each core that occurs.
     pub steps: Vec<(&'static str, u64)>,
     /// The first that was decided otherwise; `None` where all were decided alike.
     pub difference: Option<Difference>,
@@ -42,11 +42,11 @@ pub struct Verified {
 /// A step that was decided otherwise. Its texts show it field by field, one per line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Its number in the capture, from 1.
+    /// The step's number in the capture, from 1.
     pub number: u64,
-    /// Its core.
+    /// The step's core.
     pub core: &'static str,
-    /// Its socket.
+    /// The step's socket.
     pub socket: SocketName,
     /// The core's input.
     pub given: String,
@@ -56,10 +56,10 @@ pub struct Difference {
     pub decided: String,
 }
 
-/// Why a capture was not verified to its end.
+/// Reason why a capture was not verified to its end.
 #[derive(Debug, Error)]
 pub enum VerificationError {
-    /// Not a capture, or a damaged one.
+    /// The file is not a capture, or is damaged.
     #[error(transparent)]
     Log(#[from] EventLogError),
     /// A step that this cellcc cannot have recorded.
@@ -67,7 +67,7 @@ pub enum VerificationError {
         "step {number} has an unknown layout: recorded by cellcc {code}, this is {here}. Verify it with {code}."
     )]
     UnknownStep {
-        /// Its number in the capture, from 1.
+        /// The step's number in the capture, from 1.
         number: u64,
         /// The version that recorded it.
         code: String,

@@ -47,7 +47,7 @@ impl Scheme {
         self.entry().name
     }
 
-    /// Its name in the simulator's registry.
+    /// The scheme's name in the simulator's registry.
     pub fn registry_name(self) -> &'static str {
         self.entry().registry
     }
@@ -109,13 +109,13 @@ pub(crate) fn module_of(function: &str) -> Option<&'static str> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     scheme: Scheme,
-    /// As the kernel's map holds them.
+    /// The settings as stored in the kernel's map.
     bytes: Vec<u8>,
     values: Vec<Assignment>,
 }
 
 impl Settings {
-    /// Those of a scheme where nothing is set.
+    /// The default settings of a scheme.
     ///
     /// # Panics
     /// The registry has another scheme than the table; a test rules that out.
@@ -123,7 +123,7 @@ impl Settings {
         Self::read(scheme, scheme.registry_name()).expect("a scheme of the registry")
     }
 
-    /// Those that the registry's `text` gives a scheme, which sets nothing that the kernel's cannot do.
+    /// The settings that the registry's `text` gives a scheme; it may set only values that the kernel supports.
     fn read(scheme: Scheme, text: &str) -> Result<Self, KernelError> {
         let known = cellcc_schemes::registry()
             .parse(text)
@@ -145,7 +145,7 @@ impl Settings {
         Ok(Self { scheme, bytes, values })
     }
 
-    /// As the kernel's map has them.
+    /// The bytes in the form of the kernel's map.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -9,11 +9,11 @@ use cellcc_control::{AdviceRequest, Preset};
 pub struct Written {
     /// The scheme.
     pub scheme: Scheme,
-    /// Its settings: those that were written, and the defaults of the others.
+    /// The scheme's settings: those that were written, and defaults for the others.
     pub settings: Settings,
     /// The canonical text.
     pub text: String,
-    /// Its request to the network, for a scheme with network assistance.
+    /// The scheme's request to the network, if it uses network assistance.
     pub advice: Option<AdviceRequest>,
     known: cellcc_control::Scheme,
 }
@@ -49,7 +49,7 @@ impl Written {
         Ok(Some(Self { scheme, settings, text, advice, known }))
     }
 
-    /// Nothing is written but a name.
+    /// True if the text is only a name.
     pub fn is_bare(&self) -> bool {
         self.known.given().next().is_none()
     }

@@ -48,7 +48,7 @@ impl Kernel {
         self.scratch.path()
     }
 
-    /// Where pins are.
+    /// The folder of the pins.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -22,7 +22,7 @@ const DATAGRAMS_PER_SECOND: u64 = 20_000;
 /// Wait after an error of the socket, such as lack of memory.
 const RETRY_DELAY: Duration = Duration::from_millis(10);
 
-/// Why the socket could not be opened.
+/// Reason why the socket could not be opened.
 #[derive(Debug, Error)]
 pub enum BindError {
     /// Records are not authenticated.

@@ -23,12 +23,12 @@ struct Peer {
     reports: watch::Sender<Option<(Instant, Advice)>>,
 }
 
-/// Why a record is not passed on.
+/// Reason why a record is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotPassedOn {
     /// No request names this user.
     UnknownUser,
-    /// It is not new, or of no use any more.
+    /// The record is not new, or no longer useful.
     Refused(Refusal),
 }
 

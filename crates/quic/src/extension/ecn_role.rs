@@ -24,7 +24,7 @@ pub(super) struct EcnAsker {
     state: L4s,
     asked: u32,
     ask_at: Time,
-    /// When something must have arrived with ECT(1).
+    /// The deadline for the first packet that arrives with ECT(1).
     test_ends_at: Option<Time>,
     /// The most that the peer has counted, since messages overtake each other.
     newest: EcnCounts,

@@ -67,7 +67,7 @@ pub enum Body {
     Answer(Result<u8, Refusal>),
     /// From the receiver-side component.
     Feedback(Feedback),
-    /// To the receiver-side component.
+    /// A signal to the receiver-side component.
     Signal(Signal),
     /// The sender asks the peer to map ECN codepoints.
     EcnAsk,
@@ -77,12 +77,12 @@ pub enum Body {
     EcnTotals(EcnCounts),
 }
 
-/// Why a receiver does not run a receiver-side component.
+/// Reason why a receiver does not run a receiver-side component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It supports none of the versions offered.
+    /// The receiver supports none of the offered versions.
     Version,
-    /// Its registry does not know the scheme, or not with these arguments.
+    /// The receiver's registry does not know the scheme, or does not accept its arguments.
     UnknownScheme,
     /// The scheme with these arguments has no receiver-side component.
     NoComponent,
@@ -121,16 +121,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Why a datagram is no message.
+/// Reason why a datagram is not a message.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MessageError {
-    /// It begins with another context byte: the application's.
+    /// The datagram begins with another context byte: the application's.
     #[error("the datagram does not begin with {CONTEXT:#04x}")]
     NotOurs,
     /// A kind of message from a later version.
     #[error("{0} is no kind of message of version {VERSION}")]
     UnknownKind(u64),
-    /// It ends early or continues after its end, or a field holds an invalid value.
+    /// The datagram ends early or is too long, or a field holds an invalid value.
     #[error("the message has no meaning")]
     Malformed,
 }

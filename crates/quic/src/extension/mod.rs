@@ -68,9 +68,9 @@ pub struct Counters {
 /// The meaning of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Received {
-    /// It begins with another context byte: the application's.
+    /// The datagram begins with another context byte: the application's.
     NotOurs,
-    /// Nothing for the controller. The counters say why.
+    /// No event for the controller. The counters say why.
     Nothing,
     /// The peer runs the receiver-side component of our scheme: send it signals from now on.
     Found,
@@ -319,7 +319,7 @@ impl Extension {
         asked.or_else(|| self.ecn_reporter.as_mut()?.poll(now, map))
     }
 
-    /// When to poll next; `None`: after the next datagram.
+    /// The time of the next poll; `None`: after the next datagram.
     pub fn next_wake(&self) -> Option<Time> {
         let sender = self.sender_role.as_ref().and_then(SenderRole::next_wake);
         let receiver = self.receiver_role.as_ref().and_then(ReceiverRole::next_wake);

@@ -19,7 +19,7 @@ pub enum PeerComponent {
     NotNeeded,
     /// The peer has not answered the offer yet.
     Offered,
-    /// It runs.
+    /// The component runs.
     Found {
         /// The version of the extension in use.
         version: u8,

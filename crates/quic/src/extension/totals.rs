@@ -92,7 +92,7 @@ mod tests {
     #[derive(Default)]
     struct Recorder {
         arrivals: Vec<Arrival>,
-        /// How many packets had arrived before each signal.
+        /// The number of packets that had arrived before each signal.
         signals: Vec<usize>,
     }
 

@@ -33,7 +33,7 @@ use thiserror::Error;
 
 pub use log::Log;
 
-/// Why there are no logs.
+/// Reason why there are no logs.
 #[derive(Debug, Error)]
 #[error(
     "cannot write qlog files to {}: {cause}; name a folder that this user may write to, on a disk with room",

@@ -73,7 +73,7 @@ fn socket() -> UdpSocket {
     socket
 }
 
-/// How things stand at Prague's sender.
+/// The state of Prague's sender.
 #[derive(Debug)]
 struct Seen {
     l4s: L4s,

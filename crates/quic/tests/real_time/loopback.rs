@@ -29,7 +29,7 @@ async fn every_scheme_carries_data() {
     }
 }
 
-/// How long a transfer at 16 Mbit/s takes whose flow is served for so long.
+/// The duration of a transfer at 16 Mbit/s whose flow is served for the time `served`.
 async fn paced_for(served: Duration) -> Duration {
     let congestion = Congestion::named("fixed-rate(rate=16Mbit/s)").unwrap();
     let mut transport = TransportConfig::default();

@@ -166,7 +166,7 @@ impl Connector {
     }
 }
 
-/// By how much the server's clock is ahead, in nanoseconds. The error is at most half of the shortest round trip.
+/// The lead of the server's clock in nanoseconds. The error is at most half of the shortest round trip.
 async fn compare_clocks(control: &mut Control, epoch: Instant) -> Result<i64, TransferError> {
     let now = || epoch.elapsed().as_nanos() as u64;
     let mut best: Option<(u64, i64)> = None;

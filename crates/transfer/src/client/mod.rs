@@ -29,9 +29,9 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 pub struct ClientSettings {
     /// The server's address.
     pub server: SocketAddr,
-    /// Its name, for certificates signed by an authority.
+    /// The server's name, for certificates signed by an authority.
     pub server_name: String,
-    /// Which certificates are accepted.
+    /// The certificates that are accepted.
     pub trust: Trust,
     /// The client's own certificate, for servers that require one.
     pub identity: Option<Identity>,

@@ -25,7 +25,7 @@ pub(crate) struct Running {
     pub(crate) intervals: Vec<Interval>,
 }
 
-/// Where the last interval ended.
+/// The end of the last interval.
 #[derive(Default)]
 pub(crate) struct Last {
     at: Span,

@@ -40,7 +40,7 @@ struct Counts {
     refused: u64,
 }
 
-/// How a client's first packet is answered.
+/// The answer to a client's first packet.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The handshake begins as soon as there is room for the connection.

@@ -38,7 +38,7 @@ pub(crate) struct Http {
     congestion: Congestion,
     folder: Folder,
     port: u16,
-    /// When the log last had a line on the limit of an address, and of the process'.
+    /// The times of the last log lines about an address's limit and the process's limit.
     said_at: Mutex<[Option<Instant>; 2]>,
 }
 

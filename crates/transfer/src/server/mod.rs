@@ -52,7 +52,7 @@ const CONTROL_WINDOW: u32 = 1 << 16;
 const CLOSING_TIME: Duration = Duration::from_secs(3);
 /// The default max_ack_delay (RFC 9000, section 18.2).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
-/// How often an idle server gives memory back.
+/// The interval at which an idle server returns memory.
 const TIDY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Settings of a server.
@@ -71,7 +71,7 @@ pub struct ServerSettings {
     pub http: Option<PathBuf>,
     /// True if both hand out names that begin with a dot.
     pub hidden: bool,
-    /// Its certificate.
+    /// The server's certificate.
     pub identity: Identity,
     /// A PEM file of the authorities that sign clients' certificates; none: clients need no certificate.
     pub client_authorities: Option<PathBuf>,
@@ -302,7 +302,7 @@ impl Shared {
     }
 }
 
-/// How long noq keeps this connection after its end: three PTOs (RFC 9002, section 6.2.1), if its RTT varies by half of it.
+/// Time for which noq keeps an ended connection: three PTOs (RFC 9002, section 6.2.1), if its RTT varies by half.
 fn closing_time(connection: &Connection) -> Duration {
     connection.rtt(PathId::ZERO).map_or(CLOSING_TIME, |rtt| (rtt * 3 + MAX_ACK_DELAY) * 3)
 }

@@ -1,4 +1,4 @@
-//! Which files are handed out, and how many at once.
+//! Limits of the files that are served, and of their number at a time.
 
 use super::client::{Site, content};
 use cellcc_transfer::Limits;
