@@ -15,7 +15,7 @@ pub enum EmuError {
     /// The user's command cannot be started.
     #[error("{message}")]
     Command {
-        /// What is wrong with it.
+        /// The problem.
         message: String,
         /// The exit status that shells use for it: 127, not found; 126, not a program that may be run.
         status: u8,
@@ -31,7 +31,7 @@ pub enum EmuError {
 }
 
 impl EmuError {
-    /// For `map_err`: the failed action, as it follows "cannot".
+    /// Converts an error of a failed action, which follows "cannot"; for `map_err`.
     pub fn system<E: Into<io::Error>>(action: impl Into<String>) -> impl FnOnce(E) -> Self {
         let action = action.into();
         move |source| Self::System { action, source: source.into() }

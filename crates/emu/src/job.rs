@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{self, Command, Stdio};
 use std::sync::Arc;
 
-/// What to run.
+/// The program to run, and its environment.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The program and its arguments; empty: the user's shell.
@@ -28,7 +28,7 @@ pub struct Job {
     pub base6: Ipv6Addr,
     /// The user's number: `CELLCC_USER`.
     pub user: usize,
-    /// For a server, where it writes: it has no terminal, and a process group of its own, which Ctrl-C does not reach.
+    /// The output of a server, which has no terminal, and a process group of its own that Ctrl-C does not reach.
     pub server_output: Option<Arc<OwnedFd>>,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Link {
 /// The destination of a route: an address and the length of its prefix in bits.
 pub(crate) type Prefix = (IpAddr, u8);
 
-/// What to change about a link; `None`: nothing.
+/// Changes of a link; `None`: no change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LinkChange {
     pub(crate) up: bool,

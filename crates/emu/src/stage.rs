@@ -18,7 +18,7 @@ pub struct Stage {
 /// The stages of the uplink, for acknowledgements, and of the downlink, for data.
 #[derive(Debug, Clone)]
 pub struct Stages {
-    /// From the users to the outside.
+    /// The path from the users to the outside.
     pub up: Vec<Stage>,
     /// The path towards the users.
     pub down: Vec<Stage>,

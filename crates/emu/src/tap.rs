@@ -21,9 +21,9 @@ pub struct SegmentView<'a> {
 pub trait Tap: Send {
     /// A program's packet was read from its device.
     fn arrived(&mut self, at: Time, segment: &SegmentView<'_>);
-    /// A stage dropped it.
+    /// A stage dropped the packet.
     fn dropped(&mut self, at: Time, segment: &SegmentView<'_>);
-    /// It was written to the device at the other end. The delivery's times are those of the schedule: queued at the
-    /// slowest stage with a queue and departed from there, and arrived at the end of the path.
+    /// The packet was written to the device at the other end. The delivery's times are those of the schedule: queued at
+    /// the slowest stage with a queue and departed from there, and arrived at the end of the path.
     fn delivered(&mut self, delivery: &Delivery<()>, segment: &SegmentView<'_>);
 }

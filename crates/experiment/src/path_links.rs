@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct PathLinks {
     /// The path towards the receivers.
     pub forward: PathConfig,
-    /// Back from the receivers, with the grain of the way there.
+    /// The path back from the receivers, with the grain of the forward path.
     pub reverse: LinkConfig,
     /// Decides which acknowledgements are lost.
     pub reverse_seed: u64,
@@ -168,7 +168,7 @@ impl Scenario {
         Ok(if self.trace_offset.is_zero() { capacities } else { capacities.beginning_at(self.trace_offset) })
     }
 
-    /// From the link to the receivers: half the round-trip time, and the Scenario's extra delay over time.
+    /// The delay from the link to the receivers: half the round-trip time, plus the Scenario's extra delay over time.
     ///
     /// # Errors
     /// An addition that cannot be read.
@@ -177,7 +177,7 @@ impl Scenario {
             .map_err(|error| ResolveError(format!("extra delay: {error}")))
     }
 
-    /// From the receivers back: the other half.
+    /// The delay from the receivers back: the other half.
     pub fn reverse_delay(&self) -> Span {
         self.path.rtt.saturating_sub(self.path.rtt / 2)
     }

@@ -47,13 +47,13 @@ pub struct Record {
 pub struct FlowRecord {
     /// The scheme, in its canonical form.
     pub scheme: String,
-    /// The scalars of the run.
+    /// The scalars of the flow.
     pub metrics: Metrics,
     /// Queueing delays of its packets.
     pub queueing_delay: Distribution,
     /// Round-trip times measured by its sender.
     pub rtt: Distribution,
-    /// From its start until it keeps to its fair share among other flows.
+    /// The time from the flow's start until it keeps to its fair share among other flows, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence_time_s: Option<f64>,
     /// Fate of ECT(1) on the path by the receiver's counts, for an L4S scheme over QUIC: `ok`, `bleached`, `re-marked` or `unknown`.

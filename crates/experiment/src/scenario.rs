@@ -110,7 +110,7 @@ pub struct Reverse {
     /// Capacity over time, as for the link; empty: no limit.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub trace: String,
-    /// The link's queue.
+    /// The queue of the reverse link.
     pub queue: Queue,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
@@ -222,7 +222,7 @@ impl Scenario {
         self.netassist.share(&other.netassist);
     }
 
-    /// From here on the run is measured.
+    /// The time from which the run is measured.
     pub fn measured_from(&self) -> Time {
         Time::ZERO + self.warm_up
     }

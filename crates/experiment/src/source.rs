@@ -29,18 +29,18 @@ pub enum Source {
     Frames {
         /// Mean rate of the frames together.
         rate: Rate,
-        /// From a frame's creation to the arrival of its last byte.
+        /// The longest time from a frame's creation to the arrival of its last byte.
         deadline: Span,
     },
     /// As `Frames`, with frames whose size follows the scheme's [`media_rate`](cellcc_control::Limits::media_rate) within bounds:
     /// `video(1Mbit/s..20Mbit/s,100ms)`. Data that wait longer than 100 ms are given up, and a key frame follows. If the scheme
     /// gives no rate, it is 0.9 times the rate that window and pacing allow over an RTT, and less as the sender's queue grows older.
     Video {
-        /// The least that the encoder makes.
+        /// The lowest rate of the encoder.
         min: Rate,
-        /// The most.
+        /// The highest rate of the encoder.
         max: Rate,
-        /// From a frame's creation to the arrival of its last byte.
+        /// The longest time from a frame's creation to the arrival of its last byte.
         deadline: Span,
     },
     /// One after the other, each for its time from the flow's start on, the last to the end: `steps(bulk@10s,rate(2Mbit/s)@10s)`. Data

@@ -50,10 +50,10 @@ pub enum KernelError {
          gives it new settings and programs"
     )]
     LoadedAlready(&'static str),
-    /// In the kernel, and not pinned where we look.
+    /// The schemes are in the kernel, but not pinned in the searched folder.
     #[error("in the kernel, but not in {}: {schemes}. {because}", .folder.display())]
     Elsewhere {
-        /// Their names.
+        /// The schemes' names.
         schemes: String,
         /// The folder that was searched.
         folder: PathBuf,
@@ -171,7 +171,7 @@ pub enum Refusal {
         scheme: &'static str,
         /// The missing function.
         function: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
 }

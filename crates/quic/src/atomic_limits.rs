@@ -28,7 +28,7 @@ pub(crate) struct NoqLimits {
 /// Settings of noq's pacer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoqPacing {
-    /// In bytes per second, above zero.
+    /// The rate in bytes per second, above zero.
     pub(crate) rate: u64,
     /// The scheme's window.
     pub(crate) window: u64,

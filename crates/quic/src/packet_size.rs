@@ -8,7 +8,7 @@ pub(crate) const INITIAL_WINDOW_PACKETS: u64 = 10;
 /// Every path carries packets of this size (RFC 9000, section 14).
 const MIN_PACKET: Bytes = Bytes::new(1200);
 
-/// For properties that do not depend on packet sizes: the codepoint, and the delay of acknowledgements by a component.
+/// The context of properties that do not depend on packet sizes: the codepoint, and a component's ACK delay.
 pub(crate) const ANY_FLOW: Context = Context {
     packet: MIN_PACKET,
     initial_window: Bytes::new(MIN_PACKET.get() * INITIAL_WINDOW_PACKETS),
@@ -35,7 +35,7 @@ impl PacketSize {
         self.payload + self.headers
     }
 
-    /// The UDP payload in so many bytes of full packets on the link.
+    /// The UDP payload in `on_link` bytes of full packets on the link.
     pub fn payload_of(self, on_link: Bytes) -> Bytes {
         Bytes::new(self.scaled(on_link.get()))
     }

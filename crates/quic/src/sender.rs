@@ -106,7 +106,7 @@ pub(crate) struct Sender {
     last_heard_at: Time,
     pacing: Pacing,
     signals: Signals,
-    /// For an L4S scheme.
+    /// The marks of an L4S scheme.
     marks: Option<Marks>,
     /// The last signal that was sent.
     last_signal: Option<Signal>,

@@ -41,7 +41,7 @@ impl fmt::Display for Fingerprint {
 impl FromStr for Fingerprint {
     type Err = String;
 
-    /// With or without `sha256:`, with or without colons, as `openssl x509 -fingerprint -sha256` has them.
+    /// Parses a fingerprint, with or without `sha256:` and colons: `openssl x509 -fingerprint -sha256` prints colons.
     fn from_str(text: &str) -> Result<Self, String> {
         let lower = text.trim().to_ascii_lowercase();
         let digits: String = lower.trim_start_matches("sha256:").chars().filter(|c| *c != ':').collect();

@@ -36,7 +36,7 @@ impl Outcome {
         self.received.flows.iter().map(|flow| flow.sample.received).sum()
     }
 
-    /// From the start until everything was received.
+    /// The time from the start until everything was received.
     pub fn active(&self) -> Span {
         self.received.active
     }

@@ -93,9 +93,9 @@ pub struct FlowSample {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SenderSample {
-    /// Acknowledged so far.
+    /// Data acknowledged so far.
     pub delivered: Bytes,
-    /// In flight.
+    /// Data in flight.
     pub inflight: Bytes,
     /// The scheme's window.
     pub window: Bytes,

@@ -150,7 +150,7 @@ pub(crate) enum Message {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Report {
-    /// From the start to the last byte that was sent and acknowledged, or received.
+    /// The time from the start to the last byte that was sent and acknowledged, or received.
     pub(crate) active: Span,
     /// One for each data connection.
     pub(crate) flows: Vec<FlowReport>,

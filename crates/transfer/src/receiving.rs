@@ -20,7 +20,7 @@ pub(crate) struct Receiving {
     tasks: JoinSet<Result<(), TransferError>>,
 }
 
-/// What to do with the data.
+/// The use of the data.
 #[derive(Debug, Clone)]
 enum Purpose {
     Discarded,

@@ -103,7 +103,7 @@ impl Device {
         Ok(device)
     }
 
-    /// For poll; readable when a packet waits. Non-blocking.
+    /// The descriptor for poll; non-blocking, and readable when a packet waits.
     pub fn fd(&self) -> BorrowedFd<'_> {
         match &self.kind {
             Kind::Tun(device) => device.fd(),

@@ -39,7 +39,7 @@ use std::thread::JoinHandle;
 
 /// The emulated path.
 pub struct EmulationSpec {
-    /// From the users to the outside, in the order in which packets cross.
+    /// The path from the users to the outside, in the order in which packets cross.
     pub up: Vec<Stage>,
     /// The path towards the users.
     pub down: Vec<Stage>,

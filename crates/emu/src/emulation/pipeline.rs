@@ -116,7 +116,7 @@ impl StageState {
         admitted
     }
 
-    /// The next packet that left or was dropped by `now`, in order of time; `None` where there is none.
+    /// The next packet that left or was dropped by `now`, in order of time.
     fn poll(&mut self, now: Time) -> Option<Outcome> {
         let outcome = match self.path.poll(now) {
             Poll::Ready(delivery) => Ok(delivery),

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The emulator's measurements of itself.
 #[derive(Debug, Clone, Serialize)]
 pub struct SelfReport {
-    /// From the programs to the outside.
+    /// The direction from the programs to the outside.
     pub up: DirectionReport,
     /// The direction towards the programs.
     pub down: DirectionReport,

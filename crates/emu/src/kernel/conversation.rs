@@ -65,7 +65,7 @@ impl Conversation {
         self.completed_at
     }
 
-    /// From when to when the flow was active.
+    /// The start and end of the flow's activity.
     pub(crate) fn active(&self) -> (Time, Time) {
         let stop = self.completed_at.unwrap_or(Time::NEVER).min(self.counts_until);
         (self.application.start().min(stop), stop)

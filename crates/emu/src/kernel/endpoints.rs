@@ -45,9 +45,9 @@ pub(crate) struct Endpoints {
 pub(crate) struct Sent {
     /// `None` without a connection.
     pub(crate) info: Option<TcpInfo>,
-    /// From when to when there was a connection.
+    /// The duration of the connection.
     pub(crate) connected: Span,
-    /// For how long its thread had a processor.
+    /// The CPU time of its thread.
     pub(crate) cpu: Span,
 }
 

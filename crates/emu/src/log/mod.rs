@@ -76,7 +76,7 @@ pub enum LogEvent {
         at: Time,
         /// The packet's size.
         bytes: Bytes,
-        /// From its arrival at the queue to its departure.
+        /// The time from its arrival at the queue to its departure.
         queued: Span,
     },
 }

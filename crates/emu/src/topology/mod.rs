@@ -30,7 +30,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::{Duration, Instant};
 
-/// What to build.
+/// The namespaces to build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopologySpec {
     /// The number of namespaces with a path of their own, at least 1.

@@ -41,7 +41,7 @@ impl UdpFlow {
         &self.meter
     }
 
-    /// From when to when the flow was to be active.
+    /// The set start and end of the flow.
     pub(super) fn active(&self) -> (Time, Time) {
         self.active
     }

@@ -58,7 +58,7 @@ impl<const N: usize> Bins<N> {
         }
     }
 
-    /// The bin that lies so many nanoseconds before the end of the last one, which it is not.
+    /// The bin that lies `behind` nanoseconds before the end of the last one, and is not the last one.
     #[cold]
     fn earlier(&mut self, behind: u64) -> &mut Bin<N> {
         let index = self.before.len() - (behind / self.width.as_nanos()) as usize;

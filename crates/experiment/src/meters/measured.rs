@@ -1,4 +1,4 @@
-//! From a driver's measurements of the flows to the Record: the same arithmetic for every driver.
+//! Conversion of a driver's measurements of the flows to the Record, with the same arithmetic for every driver.
 
 use crate::{Column, Fairness, FlowMeter, MediaOutcome, Metrics, Record, SCHEMA_VERSION, Scenario, Series};
 use cellcc_link::{Capacities, OwnCounters};
@@ -12,7 +12,7 @@ pub struct MeasuredFlow<'a> {
     pub scheme: &'a str,
     /// The flow's user of the cell.
     pub user: usize,
-    /// From when to when it was active: until it stopped, or a sized source was through.
+    /// The start and end of its activity; the end is its stop, or the completion of a sized source.
     pub active: (Time, Time),
     /// The measurements.
     pub meter: FlowMeter,

@@ -83,7 +83,7 @@ impl FlowMeter {
         }
     }
 
-    /// With room for series of this length at once: a series that grows takes up to twice the memory.
+    /// Reserves room for series of this length: a series that grows takes up to twice the memory.
     #[must_use]
     pub fn with_room_for(mut self, bins: usize) -> Self {
         self.room = bins;
@@ -114,7 +114,7 @@ impl FlowMeter {
         self.retransmitted_packets += u64::from(retransmission);
     }
 
-    /// The data of so many packets were sent again, where that is known at the sender only.
+    /// Counts packets whose data were sent again, where only the sender knows of it.
     pub fn on_retransmitted(&mut self, packets: u64) {
         self.retransmitted_packets += packets;
     }

@@ -17,7 +17,7 @@ pub struct Series {
 pub struct Column {
     /// The quantity, its unit at the end: `capacity_mbit_s`, `flow0.rtt_ms`, `flow0.reminis.mu`.
     pub name: String,
-    /// One value per bin; NaN where there is none.
+    /// One value per bin; NaN for a missing one.
     pub values: Vec<f32>,
 }
 

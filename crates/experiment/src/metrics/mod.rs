@@ -62,11 +62,11 @@ pub enum Absent {
 /// The cases in which a table shows a metric's column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// In every table.
+    /// Shown in every table.
     Always,
     /// Shown if a run has a value.
     WhereKnown,
-    /// On request.
+    /// Shown on request.
     WhenAskedFor,
 }
 
@@ -74,7 +74,7 @@ pub enum Shown {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// A number of things.
+    /// A count.
     Count(u64),
     /// Any other number; never NaN.
     Number(f64),
@@ -85,9 +85,9 @@ pub enum Value {
 enum Of {
     /// Among the [`Metrics`] of a run and of each flow.
     Both { is_count: bool, get: fn(&Metrics) -> Option<Value>, set: fn(&mut Metrics, Option<Value>) },
-    /// In the Record of the run alone.
+    /// Only in the Record of the run.
     Run(fn(&Record) -> Option<f64>),
-    /// In that of each flow alone.
+    /// Only in the Record of each flow.
     Flow(fn(&FlowRecord) -> Option<f64>),
 }
 

@@ -18,7 +18,7 @@ impl Wakes {
         Self { queue: BinaryHeap::new(), next: Time::NEVER }
     }
 
-    /// Time of the first; [`Time::NEVER`] where there is none.
+    /// The time of the first wake; [`Time::NEVER`] without one.
     #[inline]
     pub(super) fn next(&self) -> Time {
         self.next

@@ -98,7 +98,7 @@ pub fn list() -> Result<Vec<(String, Scheme)>, KernelError> {
 /// Takes its scheme from the route of exactly this destination, in the namespace of the calling thread; gives the scheme.
 ///
 /// # Errors
-/// There is no such route, or it names no scheme of ours, or we may not.
+/// There is no such route, it names no scheme of cellcc, or permission is missing.
 pub fn remove(prefix: Prefix) -> Result<Scheme, KernelError> {
     let mut netlink = Netlink::open()?;
     let own = netlink.routes()?.into_iter().filter(|route| is_to(route, prefix));

@@ -165,7 +165,7 @@ impl FlowTeller {
     /// Tells nothing until [`Self::tell`] says a number.
     ///
     /// # Errors
-    /// The kernel is too old, or we may not.
+    /// The kernel is too old, or permission is missing.
     pub fn start(group: &ControlGroup) -> Result<Self, KernelError> {
         let (object, link) = TELL_FLOWS.attach(None, group)?;
         let map = object.maps().find(|map| map.name() == "own_flows");

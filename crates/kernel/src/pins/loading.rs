@@ -108,7 +108,7 @@ impl Pins {
         self.replace_programs(scheme)
     }
 
-    /// In this process's turn.
+    /// Replaces the programs, in this process's turn.
     pub(crate) fn replace_programs(&self, scheme: Scheme) -> Result<(), KernelError> {
         self.settings(scheme)?;
         let link = Link::open(self.link(scheme))
@@ -134,7 +134,7 @@ impl Pins {
     ///
     /// A scheme that was loaded half, by a process that was killed, is also removed.
     ///
-    /// # Errors Nothing of it is there, or we may not, or another process holds it.
+    /// # Errors The scheme is not there, permission is missing, or another process holds it.
     pub fn unload(&self, scheme: Scheme) -> Result<Vec<Reset>, KernelError> {
         if !self.scheme(scheme).exists() {
             return Err(self.not_loaded(scheme));

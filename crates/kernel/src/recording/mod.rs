@@ -35,7 +35,7 @@ pub struct Recorded {
 }
 
 impl Recorder {
-    /// From now on the kernel's steps wait for [`run`](Self::run).
+    /// Begins to record: the kernel's steps wait for [`run`](Self::run).
     ///
     /// # Errors
     /// No scheme is loaded, or permission is missing.

@@ -44,7 +44,7 @@ pub struct Socket {
     pub cwnd: u32,
     /// Packets that are in flight or lost.
     pub outstanding: u32,
-    /// `None` where nothing bounds it.
+    /// The pacing rate; `None` without a bound.
     pub pacing_rate: Option<Rate>,
     /// Packets that were lost so far.
     pub lost: u32,
@@ -65,7 +65,7 @@ impl Sockets {
     /// Sockets of the network namespace that the calling thread will be in at each [`list`](Self::list).
     ///
     /// # Errors
-    /// We may not, or the kernel is too old.
+    /// Permission is missing, or the kernel is too old.
     pub fn open() -> Result<Self, KernelError> {
         let object = logged(|| ObjectBuilder::default().name("sockets")?.open_memory(OBJECT)?.load());
         let object = object.map_err(|(error, log)| KernelError::Rejected {

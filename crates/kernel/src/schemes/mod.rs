@@ -133,7 +133,7 @@ impl Settings {
         Self::of_bytes(scheme, bytes.ok_or_else(unknown)?)
     }
 
-    /// From the kernel's map.
+    /// Reads the settings from the bytes of the kernel's map.
     pub(crate) fn of_bytes(scheme: Scheme, bytes: Vec<u8>) -> Result<Self, KernelError> {
         let values = scheme.core().arguments(&bytes).ok_or(KernelError::OtherLayout(scheme.name()))?;
         let registry = cellcc_schemes::registry();

@@ -88,7 +88,7 @@ pub(crate) fn connect(scheme: &str, to: SocketAddr) -> std::io::Result<Socket> {
 /// number of acknowledgements at a scheme.
 pub(crate) const RECEIVE_BUFFER: usize = 128 * 1024;
 
-/// Sends so many bytes over loopback with a scheme; gives the scheme that the socket had in the end.
+/// Sends `bytes` over loopback with a scheme; returns the scheme that the socket had in the end.
 ///
 /// # Errors
 /// `NotFound`: the kernel does not have it.

@@ -65,7 +65,7 @@ pub enum Body {
     },
     /// The receiver's answer to an offer: the version that it chose, or why it runs no component.
     Answer(Result<u8, Refusal>),
-    /// From the receiver-side component.
+    /// Feedback of the receiver-side component.
     Feedback(Feedback),
     /// A signal to the receiver-side component.
     Signal(Signal),

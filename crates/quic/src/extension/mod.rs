@@ -74,7 +74,7 @@ pub enum Received {
     Nothing,
     /// The peer runs the receiver-side component of our scheme: send it signals from now on.
     Found,
-    /// For the controller. Pass its verdict to [`Extension::count`].
+    /// Feedback for the controller. Pass its verdict to [`Extension::count`].
     Feedback(Feedback),
     /// The UDP payload that has reached the peer with CE since the flow began.
     Marked(Bytes),

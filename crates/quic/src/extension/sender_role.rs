@@ -72,7 +72,7 @@ pub(super) enum Reply {
     Stale,
     /// The first answer: the component runs.
     Found,
-    /// For the controller.
+    /// Feedback for the controller.
     Feedback(Feedback),
 }
 

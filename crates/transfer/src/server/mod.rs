@@ -107,7 +107,7 @@ pub(crate) struct Shared {
     pub(crate) tickets: TicketStore<DataTarget>,
     admission: Admission,
     http: Option<Arc<Http>>,
-    /// For connections without a ticket; data connections add their scheme.
+    /// The configuration for connections without a ticket; data connections add their scheme.
     config: ServerConfig,
     pub(crate) ends: watch::Sender<bool>,
     pub(crate) epoch: Instant,

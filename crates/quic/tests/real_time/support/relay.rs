@@ -16,7 +16,7 @@ const LARGEST_DATAGRAM: usize = 65_535;
 /// The path from the server to the client; the reverse path is free.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bottleneck {
-    /// In whole packets.
+    /// The rate of whole packets.
     pub(crate) rate: Rate,
     /// The RTT without a queue.
     pub(crate) rtt: Duration,
