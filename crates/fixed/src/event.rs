@@ -9,7 +9,7 @@ use crate::{Instant, Micros, Packets};
 pub struct Ack {
     /// The time of arrival.
     pub now: Instant,
-    /// The RTT sample; zero for none.
+    /// The RTT sample; zero without one.
     pub rtt: Micros,
     /// Packets delivered since the flow began, including these. Wraps like the kernel's `delivered`.
     pub delivered: Packets,

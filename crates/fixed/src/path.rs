@@ -10,7 +10,7 @@ mirror! {
     pub struct AckEvent as ack_event {
         /// Microseconds of the clock `tcp_mstamp`.
         pub now_us: u64,
-        /// The RTT sample in microseconds; zero for none.
+        /// The RTT sample in microseconds; zero without one.
         pub rtt_us: u32,
         /// Packets delivered since the flow began; wraps.
         pub delivered: u32,

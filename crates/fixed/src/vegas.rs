@@ -103,7 +103,7 @@ impl Vegas {
         if samples < MIN_SAMPLES { Law::Grows } else { self.step(config, ack, rtt, window) }
     }
 
-    /// Begins a round, also after recovery, without its measurements. `delivered` as in [`Ack::delivered`].
+    /// Begins a round without earlier measurements, also after recovery. `delivered` as in [`Ack::delivered`].
     #[inline(always)]
     pub fn begin_round(&mut self, delivered: Packets) {
         self.round_rtt = Micros::MAX;

@@ -16,7 +16,7 @@ const PROBE_SAMPLES: u8 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub(super) struct BaseRtt {
-    /// The start of the time without a sample at or below the target; zero before.
+    /// The start of the present time without a sample at or below the target; zero outside one.
     above_since: Instant,
     min: Micros,
     /// The smallest RTT of packets that were alone during the probe.

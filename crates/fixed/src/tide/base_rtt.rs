@@ -43,7 +43,7 @@ const DRAINED: u32 = 3;
 pub(super) struct BaseRtt {
     last_epoch: Micros,
     epoch: Micros,
-    /// The smallest RTT of this round, [`Micros::MAX`] for none.
+    /// The smallest RTT of this round, [`Micros::MAX`] without a sample.
     round_min: Micros,
     /// RTT samples of this epoch.
     samples: u32,

@@ -83,7 +83,8 @@ impl LossResponse {
         product(delivery_rate, Q16::ONE.0 as u32).checked_div(arrives.0 as u64).unwrap_or(delivery_rate)
     }
 
-    /// Ends a round, which shows packets sent in a drain or not. Returns whether it shows losses to be random.
+    /// Ends a round. `drained`: it shows packets sent in a drain. `is_empty`: its queue was empty. Returns whether it
+    /// shows losses to be random.
     #[inline(always)]
     pub(super) fn end_round(&mut self, config: &Config, drained: bool, is_empty: bool) -> bool {
         let total = self.delivered.saturating_add(self.lost);

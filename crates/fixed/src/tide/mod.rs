@@ -112,7 +112,7 @@ mirror! {
     pub struct Event as tide_event {
         /// The time of arrival.
         pub now as now_us: Instant,
-        /// The RTT sample; zero for none.
+        /// The RTT sample; zero without one.
         pub rtt as rtt_us: Micros,
         /// Packets delivered since the flow began, including these; they delimit rounds. Wraps.
         pub delivered: Packets,
