@@ -95,7 +95,9 @@ fn first(text: &str, outcome: &Outcome, shows: &[ShownValue]) -> Result<Option<S
         return Err(why);
     }
     let Expression::Run(RunValue { what: What::Columns(used), .. }) = &parsed else {
-        return Err(format!("`{text}` is not what can first hold"));
+        return Err(format!(
+            "`{text}` is no condition that can first hold; write one such as `throughput_mbit_s >= 10`"
+        ));
     };
     let seconds = crate::series::value(outcome, used).filter(|seconds| seconds.is_finite());
     // The bins of a window begin with the first that lies in it.

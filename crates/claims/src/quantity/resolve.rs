@@ -111,7 +111,7 @@ impl Resolver<'_> {
         if shape == Shape::Number {
             return Err(error(
                 one,
-                "this is one number already: an aggregate takes what is of each trace, or a list",
+                "this is one number already: an aggregate takes one number per trace, or a list",
             ));
         }
         Ok((Node::Aggregate(aggregate, Box::new(node)), Shape::Number))
@@ -166,11 +166,11 @@ fn joined(expression: &Expression, one: Shape, other: Shape) -> Result<Shape, Ex
         (one, other) if one == other => Ok(one),
         (Shape::Traces(_), Shape::Traces(_)) => Err(error(
             expression,
-            "the two sides are of data sets with other traces: write an aggregate of each, such as `mean(...) / mean(...)`",
+            "the data sets of the two sides have different traces: write an aggregate of each, such as `mean(...) / mean(...)`",
         )),
         _ => Err(error(
             expression,
-            "a list and what is of each trace do not go together: write an aggregate of the latter",
+            "a list and one number per trace do not go together: write an aggregate of the latter",
         )),
     }
 }

@@ -186,7 +186,7 @@ fn several(run: &RunValue, runs: &[&Run]) -> String {
         })
         .collect();
     format!(
-        "`{}` is of several runs on each trace, such as {}: say which, `({}; path.queue=33pkt)`, or write `over(path.queue: ...)`",
+        "`{}` has several runs on each trace, such as {}: say which, `({}; path.queue=33pkt)`, or write `over(path.queue: ...)`",
         run.scheme,
         texts.join(" and "),
         run.scheme

@@ -19,7 +19,7 @@ pub(super) fn scorecard(reproduced: &Reproduced, args: &Args, out: &OutputFolder
         return Ok(());
     }
     let rows: Vec<Vec<String>> = judgements.iter().map(cells).collect();
-    let header = ["claim", "what", "paper", "here", "verdict", "before"];
+    let header = ["claim", "statement", "paper", "here", "verdict", "before"];
     print(&grid::render(TableFormat::Table, &header, &rows, judgements)?)?;
     print(&format!("\n{}", summary(judgements, args.scale())))?;
     for Judgement { judged, before, .. } in judgements.iter().filter(|one| one.differs()) {

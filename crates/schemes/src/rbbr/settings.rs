@@ -12,7 +12,7 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
     "profile",
     kind::Choice(&[("paced", Profile::Paced), ("paper", Profile::Paper), ("tperf", Profile::Tperf)]),
     Profile::Paced,
-    "what limits the sender, and which samples count in full",
+    "limits of the sender, and samples that count in full",
     "docs/algorithms/rbbr.md",
 );
 
@@ -20,7 +20,7 @@ const FILTER: Parameter<kind::Choice<Filter>> = Parameter::new(
     "filter",
     kind::Choice(Filter::NAMED),
     Filter::Kalman,
-    "what makes an estimate of the samples; kalman-literal: the equations as printed, which diverge; adaptive: a gain that follows the channel",
+    "filter that estimates the bandwidth from the samples; kalman-literal: the equations as printed, which diverge; adaptive: a gain that follows the channel",
     "paper, sections III.A and V.A.3",
 );
 

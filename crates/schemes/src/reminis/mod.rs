@@ -74,7 +74,7 @@ const ZONES: [&str; 4] = ["unknown", "explore", "slow", "cut"];
 /// Values that Reminis reports, besides those of its AIMD block.
 const SHOWS: [ShownValue; 3] = [
     ShownValue::number("dtt_ms", "delay tolerance threshold: the RTT to stay below"),
-    ShownValue::number("mu", "the mean of what exploration draws: it falls as the delay rises"),
+    ShownValue::number("mu", "mean of the exploration's draws: it falls as the delay rises"),
     ShownValue::state("zone", "the zone of the last interval", &ZONES),
 ];
 

@@ -40,7 +40,7 @@ pub(super) const PRESET: Parameter<kind::Choice<Rules>> = Parameter::new(
         ("reference", Rules::Authors),
     ]),
     Rules::Robust,
-    "what the other parameters are where they are not given",
+    "values of the other parameters where they are not given",
     ROBUST,
 );
 
@@ -85,7 +85,7 @@ pub(super) const REFIT: Parameter<kind::Time> = Parameter::new(
     "refit",
     kind::Time(MS, HOUR),
     Span::from_secs(1),
-    "how often the curve is drawn anew",
+    "time between two fits of the curve",
     PAPER_AND_PROGRAM,
 );
 
@@ -109,7 +109,7 @@ pub(super) const M: Parameter<kind::Number> = Parameter::new(
     "m",
     kind::Number(0.01, 1.0),
     0.7,
-    "what a loss leaves of the window it happened in",
+    "share of a lost packet's window that remains",
     "program; the paper names no value",
 );
 
@@ -175,7 +175,7 @@ pub(super) const RECOVERY: Parameter<kind::Choice<bool>> = Parameter::new(
     "recovery",
     kind::Choice(&[("epochs", false), ("acks", true)]),
     true,
-    "what moves the window in loss recovery: the epochs as ever, or 1/W per acknowledgement",
+    "rule that moves the window in loss recovery: the epochs as usual, or 1/W per acknowledgement",
     "paper, section 4; program: epochs",
 );
 
@@ -245,7 +245,7 @@ pub(super) const RESTART: Parameter<kind::Switch> = Parameter::new(
     "restart",
     kind::Switch,
     false,
-    "slow start anew where no window has the delay aimed for; off keeps the window",
+    "slow start again where no window has the delay aimed for; off keeps the window",
     "docs/algorithms/verus.md; program: on; the paper does not say",
 );
 
@@ -262,7 +262,7 @@ pub(super) const LABEL: Parameter<kind::Choice<bool>> = Parameter::new(
     "label",
     kind::Choice(&[("window", false), ("inflight", true)]),
     true,
-    "the window that a packet's point counts for: W, or what is in flight with it",
+    "the window that a packet's point counts for: W, or the packets in flight with it",
     "window: program; inflight: this project",
 );
 
@@ -278,7 +278,7 @@ pub(super) const MIN_DELAY_LIFETIME: Parameter<kind::Time> = Parameter::new(
     "min-delay-lifetime",
     kind::Time(Span::ZERO, HOUR),
     Span::from_secs(10),
-    "a minimum delay that was not met for so long is measured anew, with four packets in flight; 0s keeps it",
+    "a minimum delay that was not met for so long is measured again, with four packets in flight; 0s keeps it",
     "this project; BBR's ProbeRTT",
 );
 
@@ -339,7 +339,7 @@ pub(super) fn presets() -> Vec<Preset> {
             parameter: PRESET.name,
             name: "robust".into(),
             summary: "this project: a bounded delay, a profile that forgets, and no more in an epoch than its share \
-                      of the window less what is in flight, however short the RTT: half of the program's delay, and no path \
+                      of the window less the packets in flight, however short the RTT: half of the program's delay, and no path \
                       stops it"
                 .into(),
             source: ROBUST.into(),

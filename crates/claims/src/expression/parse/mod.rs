@@ -44,7 +44,7 @@ fn parsed(text: &str, scheme: Option<&str>) -> Result<Expression, ExpressionErro
     parser.cursor.skip_space();
     match parser.cursor.rest() {
         "" => Ok(expression),
-        _ => Err(parser.cursor.error(format!("{} follows what is whole without it", parser.cursor.shown()))),
+        _ => Err(parser.cursor.error(format!("{} follows a complete expression", parser.cursor.shown()))),
     }
 }
 

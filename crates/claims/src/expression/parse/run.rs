@@ -37,7 +37,7 @@ impl<'a> Parser<'a> {
         let Items { conditions, other, window, .. } = items;
         if matches!(what, What::Metric { .. }) && (other.is_some() || window.is_some()) {
             let problem = format!(
-                "`{name}` is of the whole run; of a part of it there are {} of a column, such as `window_mean(cubic; rtt_ms, 10s..20s)`",
+                "`{name}` covers the whole run; a part of it has {} over a column, such as `window_mean(cubic; rtt_ms, 10s..20s)`",
                 Reduction::NAMES.join(", ")
             );
             return Err(ExpressionError::new(at, problem));
