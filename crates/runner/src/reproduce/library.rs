@@ -131,6 +131,7 @@ pub(super) fn text(path: &Path) -> Result<String, RequestError> {
 mod tests {
     use super::*;
     use cellcc_claims::Verdict;
+    use std::collections::BTreeSet;
     use std::fs;
 
     /// So that a claim's new name or note is on the pages without its runs. This writes them where `CELLCC_WRITE_DOCS` is set.
@@ -166,14 +167,32 @@ mod tests {
             let (before, rest) = page.split_once(REASONS.0).unwrap();
             texts.push((name, format!("{before} {}", rest.split_once(REASONS.1).unwrap().1)));
         }
-        let mut seen = std::collections::BTreeMap::new();
-        for (place, text) in &texts {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            for sentence in text.split(". ").filter(|sentence| sentence.split(' ').count() > 5) {
-                let before = seen.insert(sentence.trim_end_matches('.').to_owned(), place);
-                assert_eq!(before, None, "{place} repeats `{sentence}`: one reason can name several claims");
+        assert_eq!(repeated(&texts), None, "one reason can name several claims");
+    }
+
+    /// The place and the first sentence of more than five words that an earlier text also has.
+    fn repeated(texts: &[(&str, String)]) -> Option<(String, String)> {
+        let mut seen = BTreeSet::new();
+        for (place, text) in texts {
+            let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+            let sentences = text.split(". ").map(|sentence| sentence.trim_end_matches(['.', ')']));
+            for sentence in sentences.filter(|sentence| sentence.split(' ').count() > 5) {
+                if !seen.insert(sentence.to_owned()) {
+                    return Some(((*place).to_owned(), sentence.to_owned()));
+                }
             }
         }
+        None
+    }
+
+    #[test]
+    fn a_sentence_in_a_reason_and_on_a_page_is_a_repetition_whatever_its_line_breaks() {
+        let reason = ("copa-grain", "Copa needs a grain. It wants two packets of queue there.".to_owned());
+        let page = |text: &str| ("docs/fidelity/reminis.md", text.to_owned());
+        let again = page("The cause is known. It wants two packets\nof queue there.");
+        let found = repeated(&[reason.clone(), again]).unwrap();
+        assert_eq!(found, (page("").0.into(), "it wants two packets of queue there".into()));
+        assert_eq!(repeated(&[reason, page("It wants three packets of queue there.")]), None);
     }
 
     #[test]
