@@ -7,13 +7,9 @@ use crate::kind::{judge, share};
 use crate::quantity::Value;
 use crate::runs::{DataRuns, Run};
 use crate::{Claim, ClaimError, Claims, Figure, Quantity, Units, Verdict};
-use cellcc_statistics::FEWEST;
 use cellcc_units::instead;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// A list's verdict is near another one where more than this share of the resamples give another.
-const NEAR: f64 = 0.05;
 
 /// A claim with its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,9 +34,11 @@ pub struct Judged {
     pub stated: Option<String>,
     /// The 95 % interval of a single number.
     pub interval: Option<(f64, f64)>,
+    /// The 95 % interval of each of the values; empty where there are too few traces.
+    pub intervals: Vec<(f64, f64)>,
     /// Agreement.
     pub verdict: Verdict,
-    /// The interval reaches into another verdict.
+    /// The intervals reach into another verdict.
     pub near: bool,
     /// The threshold is ours.
     pub threshold_is_ours: bool,
@@ -197,16 +195,10 @@ impl Claim {
                 continue;
             }
             judged.verdict = judge(self.kind, bands, &value);
-            if matches!(value, Value::Number(_)) {
-                judged.interval = quantity.interval();
-                judged.near = judged.interval.is_some_and(|interval| bands.differ_in(interval));
-            } else {
-                let resampled = quantity.resampled(FEWEST);
-                let other =
-                    resampled.iter().filter(|value| judge(self.kind, bands, value) != judged.verdict).count();
-                judged.near = other as f64 > NEAR * resampled.len() as f64;
-            }
             judged.values = self.shown(value);
+            judged.intervals = quantity.intervals(|value| self.shown(value));
+            judged.interval = judged.intervals.first().copied().filter(|_| judged.values.len() == 1);
+            judged.near = bands.differ_in(&judged.intervals);
         }
         if judged.verdict == Verdict::Untested {
             judged.why = Some("the runs give no such value".into());
@@ -230,6 +222,7 @@ impl Claim {
             values: Vec::new(),
             stated: None,
             interval: None,
+            intervals: Vec::new(),
             verdict: Verdict::Untested,
             near: false,
             threshold_is_ours: self.threshold_is_ours,
@@ -252,5 +245,50 @@ impl Claim {
         let (file, line) = self.place.clone();
         let text = if let By::Quantity { text, .. } = &self.by { text.as_str() } else { "" };
         ClaimError { file, line, problem: format!("{}, in `{}`: {error}", self.id, near(text, error.at)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::Outcome;
+    use std::sync::Arc;
+
+    /// The verdict on a list, where CUBIC uses half of each of twelve links and BBR 0.595 on average, 0.54 to 0.65.
+    fn judged(kind: &str, value: &str) -> Judged {
+        let text = format!(
+            "[data.sa]\nscenario = 's.toml'\n\n[[claim]]\nid = 'REM-79'\nsource = '4.1'\nsays = 'low use'\npaper = 0.6\n\
+             kind = '{kind}'\nvalue = 'sa: {value}'\n"
+        );
+        let claims = Claims::read([("claims/reminis.toml", text.as_str())], ("recordings.toml", "")).unwrap();
+        let run = |scheme: &str, at: usize, utilisation: f64| Run {
+            scheme: scheme.into(),
+            conditions: Vec::new(),
+            driver: "sim".into(),
+            trace: format!("link-{at}"),
+            seed: 1,
+            outcome: Some(Arc::new(Outcome {
+                total: [("utilisation".into(), utilisation)].into(),
+                ..Outcome::default()
+            })),
+        };
+        let of_link = |at: usize| [run("cubic", at, 0.5), run("bbr", at, 0.54 + 0.01 * at as f64)];
+        claims.claims[0].judge(&DataRuns::from([("sa".into(), (0..12).flat_map(of_link).collect())])).unwrap()
+    }
+
+    #[test]
+    fn a_list_of_numbers_has_an_interval_for_each_and_is_near_where_one_reaches_another_verdict() {
+        let judged = judged("at most", "[mean(utilisation(cubic)), mean(utilisation(bbr))]");
+        assert_eq!((judged.verdict, judged.near, judged.interval), (Verdict::Hit, true, None));
+        let [cubic, (low, high)] = judged.intervals[..] else { panic!("{:?}", judged.intervals) };
+        assert_eq!(cubic, (0.5, 0.5));
+        assert!(0.57 < low && low < 0.595 && 0.6 < high && high < 0.62, "{low} to {high}");
+    }
+
+    #[test]
+    fn a_list_of_statements_has_the_interval_of_the_share_that_holds() {
+        let judged = judged("mostly", "[mean(utilisation(cubic)) < 0.6, mean(utilisation(bbr)) < 0.6]");
+        assert_eq!((judged.values, judged.interval), (vec![1.0], Some((0.5, 1.0))));
+        assert_eq!((judged.verdict, judged.near), (Verdict::Hit, true));
     }
 }

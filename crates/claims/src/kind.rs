@@ -192,10 +192,16 @@ impl Bands {
         }
     }
 
-    /// True if an interval reaches into another verdict.
-    pub(crate) fn differ_in(&self, (low, high): (f64, f64)) -> bool {
-        let edges = [self.hit.0, self.hit.1, self.partly.0, self.partly.1];
-        self.verdict(low) != self.verdict(high) || edges.into_iter().any(|edge| low < edge && edge < high)
+    /// True if the intervals of a list's numbers, or that of one number, reach into another verdict: the worst number decides.
+    pub(crate) fn differ_in(&self, intervals: &[(f64, f64)]) -> bool {
+        let range = |&(low, high): &(f64, f64)| {
+            let edges = [self.hit.0, self.hit.1, self.partly.0, self.partly.1];
+            let inside = edges.into_iter().filter(|edge| low < *edge && *edge < high);
+            let best = inside.chain([low, high]).map(|value| self.verdict(value)).max();
+            (self.verdict(low).min(self.verdict(high)), best)
+        };
+        let (worst, best): (Vec<_>, Vec<_>) = intervals.iter().map(range).unzip();
+        worst.into_iter().min() != best.into_iter().flatten().min()
     }
 }
 
@@ -320,8 +326,9 @@ mod tests {
     #[test]
     fn an_interval_that_spans_a_band_reaches_into_another_verdict() {
         let bands = Kind::Share.bands(0.5);
-        assert!(
-            !bands.differ_in((0.46, 0.54)) && bands.differ_in((0.44, 0.5)) && bands.differ_in((0.1, 0.9))
-        );
+        let differ = |intervals: &[(f64, f64)]| bands.differ_in(intervals);
+        assert!(!differ(&[]) && !differ(&[(0.46, 0.54)]) && differ(&[(0.44, 0.5)]) && differ(&[(0.1, 0.9)]));
+        // A second number that may be a hit or partly moves a hit, and not a miss.
+        assert!(differ(&[(0.46, 0.54), (0.44, 0.5)]) && !differ(&[(0.1, 0.2), (0.44, 0.5)]));
     }
 }

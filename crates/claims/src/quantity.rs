@@ -114,6 +114,19 @@ impl Quantity {
         self.percentiles(FEWEST)
     }
 
+    /// The 95 % interval of each of its `numbers`: [that](Self::interval) of a single one, and by percentiles those of a list;
+    /// none with fewer than ten traces.
+    pub(crate) fn intervals(&self, numbers: impl Fn(Value) -> Vec<f64>) -> Vec<(f64, f64)> {
+        if let Value::Number(_) = self.value() {
+            return self.interval().into_iter().collect();
+        }
+        let resampled: Vec<Vec<f64>> = self.resampled(FEWEST).into_iter().map(numbers).collect();
+        let of_number =
+            |at: usize| percentile_interval(resampled.iter().map(|numbers| numbers[at]).collect());
+        let count = resampled.first().map_or(0, Vec::len);
+        (0..count).map(of_number).collect::<Option<_>>().unwrap_or_default()
+    }
+
     /// The number that a cell of a page shows; NaN where there is none.
     pub fn number(&self) -> f64 {
         match self.value() {

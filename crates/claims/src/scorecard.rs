@@ -1,5 +1,6 @@
 //! Verdicts as people read them: counts, and Markdown.
 
+use crate::state::DIGITS;
 use crate::{Claim, Claims, Judged, Reason, Scale, State, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,7 +32,10 @@ impl Counts {
     }
 }
 
-/// The values with this many significant digits; of more than four, the smallest and the largest.
+/// Numbers of a list that are shown one by one; of more, the smallest and the largest.
+const MOST_SHOWN: usize = 4;
+
+/// The values with this many significant digits.
 pub(crate) fn values(judged: &Judged, digits: usize) -> String {
     match &judged.stated {
         Some(stated) => stated.replace(['\t', '\n'], " "),
@@ -43,20 +47,33 @@ fn numbers(values: &[f64], digits: usize) -> String {
     let shown = |value: &f64| number(*value, digits);
     match values {
         [] => String::new(),
-        few if few.len() <= 4 => few.iter().map(shown).collect::<Vec<_>>().join(", "),
+        few if few.len() <= MOST_SHOWN => few.iter().map(shown).collect::<Vec<_>>().join(", "),
         many => {
-            let smallest = many.iter().copied().reduce(f64::min).unwrap_or(f64::NAN);
-            let largest = many.iter().copied().reduce(f64::max).unwrap_or(f64::NAN);
-            format!("{} to {}", shown(&smallest), shown(&largest))
+            let ends = many.iter().map(|value| (*value, *value));
+            span(ends).map_or_else(String::new, |ends| from_to(ends, digits))
         }
     }
 }
 
-/// The interval, or nothing.
-pub(crate) fn interval(judged: &Judged, digits: usize) -> String {
-    judged.interval.map_or_else(String::new, |(low, high)| {
-        format!("{} to {}", number(low, digits), number(high, digits))
-    })
+/// The intervals; of more numbers than are shown, from the lowest end to the highest.
+fn intervals(intervals: &[(f64, f64)], digits: usize) -> String {
+    if intervals.len() <= MOST_SHOWN {
+        return each_interval(intervals, digits);
+    }
+    span(intervals.iter().copied()).map_or_else(String::new, |ends| from_to(ends, digits))
+}
+
+/// All the intervals, as [`State`] keeps them.
+pub(crate) fn each_interval(intervals: &[(f64, f64)], digits: usize) -> String {
+    intervals.iter().map(|ends| from_to(*ends, digits)).collect::<Vec<_>>().join(", ")
+}
+
+fn span(intervals: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+    intervals.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+}
+
+fn from_to((low, high): (f64, f64), digits: usize) -> String {
+    format!("{} to {}", number(low, digits), number(high, digits))
 }
 
 /// A number with this many significant digits, and all of those before the point.
@@ -78,9 +95,9 @@ impl Judged {
         values(self, 3)
     }
 
-    /// Its interval as people read it; empty where there is none.
+    /// Its intervals as people read them; empty where there are none.
     pub fn interval_text(&self) -> String {
-        interval(self, 3)
+        intervals(&self.intervals, 3)
     }
 
     /// Its quantity for further data sets, as people read it.
@@ -88,7 +105,7 @@ impl Judged {
         self.also.iter().map(|(data, values)| (data.as_str(), numbers(values, 3)))
     }
 
-    /// The verdict, marked where its interval reaches into another one.
+    /// The verdict, marked where its intervals reach into another one.
     pub fn verdict_text(&self) -> String {
         let near = if self.near { ", near" } else { "" };
         format!("{}{near}", self.verdict)
@@ -139,28 +156,31 @@ pub fn short_markdown(claims: &Claims, state: &State) -> String {
 /// The page of all claims with the verdicts of the state.
 pub fn markdown(claims: &Claims, state: &State) -> String {
     let mut text = format!(
-        "# What the papers say, and what comes out here\n\n`cellcc reproduce --write` writes this page. \
-         [How to run it, and how a claim is judged](../how-to/reproduce.md). In brackets: the 95 % interval over traces; *near*: it \
-         reaches into another verdict, so that other recordings may give that.\n\n{}",
+        "# The papers' claims, and our results\n\n`cellcc reproduce --write` writes this page. \
+         [How to run it, and how a claim is judged](../how-to/reproduce.md). In brackets: the 95 % interval of each number over traces; *near*: they \
+         reach into another verdict, so that other recordings may give that.\n\n{}",
         short_markdown(claims, state)
     );
     for (title, claims_of) in by_paper(claims) {
         let _ = write!(
             text,
-            "\n## {title}\n\n| claim | where | what | paper | here | verdict |\n|---|---|---|---|---|---|\n"
+            "\n## {title}\n\n| claim | where | statement | paper | here | verdict |\n|---|---|---|---|---|---|\n"
         );
         for claim in &claims_of {
             let verdict = state.verdict(&claim.id, Scale::Paper);
-            let value = state.value(&claim.id, Scale::Paper).unwrap_or("");
-            let interval = state.interval(&claim.id, Scale::Paper);
-            let near = interval.filter(|(_, ends)| claim.bands().differ_in(*ends)).map_or("", |_| ", near");
+            let ends = state.intervals(&claim.id, Scale::Paper);
+            let near = if claim.bands().differ_in(&ends) { ", near" } else { "" };
+            let mut here = state.value(&claim.id, Scale::Paper).unwrap_or("").to_owned();
+            if !ends.is_empty() {
+                let _ = write!(here, " ({})", intervals(&ends, DIGITS));
+            }
             let ours = if claim.threshold_is_ours { ", our bound" } else { "" };
             let cells = [
                 claim.id.as_str(),
                 &claim.source,
                 &claim.says,
                 &claim.reports,
-                &(value.to_owned() + &interval.map_or_else(String::new, |(text, _)| format!(" ({text})"))),
+                &here,
                 &verdict.map_or_else(|| "not run".into(), |verdict| format!("{verdict}{near}{ours}")),
             ];
             let cells = cells.map(|cell| cell.replace('|', "\\|"));

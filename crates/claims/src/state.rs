@@ -1,6 +1,6 @@
 //! The verdicts of before: `claims/state.tsv`, which the command writes and people review as a difference.
 
-use crate::scorecard::{interval, values};
+use crate::scorecard::{each_interval, values};
 use crate::{Judged, Scale, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ pub struct StateError {
 
 const HEADER: &str = "id\tscale\tvalue\tinterval\tverdict\tversion";
 /// Digits of a value: more would change with every build.
-const DIGITS: usize = 4;
+pub(crate) const DIGITS: usize = 4;
 
 impl State {
     /// Reads the file.
@@ -67,18 +67,21 @@ impl State {
         self.0.get(&(id.to_owned(), scale.name().to_owned())).map(|row| row.value.as_str())
     }
 
-    /// The interval of before, as it is written, and its ends; none where the value has none.
-    pub fn interval(&self, id: &str, scale: Scale) -> Option<(&str, (f64, f64))> {
-        let text = self.0.get(&(id.to_owned(), scale.name().to_owned()))?.interval.as_str();
-        let (low, high) = text.split_once(" to ")?;
-        Some((text, (low.parse().ok()?, high.parse().ok()?)))
+    /// The intervals of before, one for each number; empty where the value has none.
+    pub fn intervals(&self, id: &str, scale: Scale) -> Vec<(f64, f64)> {
+        let row = self.0.get(&(id.to_owned(), scale.name().to_owned()));
+        let ends = |text: &str| {
+            let (low, high) = text.split_once(" to ")?;
+            Some((low.parse().ok()?, high.parse().ok()?))
+        };
+        row.and_then(|row| row.interval.split(", ").map(ends).collect()).unwrap_or_default()
     }
 
     /// Takes a verdict down. One that has not changed keeps the build that first gave it.
     pub fn set(&mut self, judged: &Judged, scale: Scale, version: &str) {
         let row = Row {
             value: values(judged, DIGITS),
-            interval: interval(judged, DIGITS),
+            interval: each_interval(&judged.intervals, DIGITS),
             verdict: judged.verdict,
             version: version.to_owned(),
         };
@@ -115,10 +118,20 @@ mod tests {
         let mut state = State::parse(&text).unwrap();
         assert_eq!(state.verdict("REM-04", Scale::Paper), Some(Verdict::Partly));
         assert_eq!(state.verdict("REM-04", Scale::Smaller), None);
-        assert_eq!(state.interval("REM-04", Scale::Paper), Some(("1.5 to 1.8", (1.5, 1.8))));
+        assert_eq!(state.intervals("REM-04", Scale::Paper), [(1.5, 1.8)]);
         assert_eq!(state.text(), text);
         state.keep(&[]);
         assert_eq!(state.text(), format!("{HEADER}\n"));
+    }
+
+    #[test]
+    fn a_list_has_an_interval_for_each_of_its_numbers() {
+        let state = |intervals: &str| {
+            State::parse(&format!("{HEADER}\nREM-79\tpaper\t0.06, 0.60\t{intervals}\tpartly\tx\n")).unwrap()
+        };
+        let intervals = |text: &str| state(text).intervals("REM-79", Scale::Paper);
+        assert_eq!(intervals("0.05 to 0.07, 0.58 to 0.63"), [(0.05, 0.07), (0.58, 0.63)]);
+        assert_eq!([intervals(""), intervals("0.05 to never")], [[], []]);
     }
 
     #[test]

@@ -29,15 +29,14 @@ pub struct ClaimRow<'a> {
     pub paper: Option<f64>,
     /// The values of a hit.
     pub hit: Option<(f64, f64)>,
-    /// Our result, if it is one number.
-    pub value: Option<f64>,
-    /// Its 95 % interval.
-    pub interval: Option<(f64, f64)>,
+    /// Our results, where they are numbers.
+    pub values: &'a [f64],
+    /// The 95 % interval of each; empty where there are none.
+    pub intervals: &'a [(f64, f64)],
 }
 
 impl<'a> From<&'a Judged> for ClaimRow<'a> {
     fn from(judged: &'a Judged) -> Self {
-        let single = if let [value] = judged.values.as_slice() { Some(*value) } else { None };
         Self {
             id: &judged.id,
             group: paper_title(&judged.group),
@@ -49,13 +48,13 @@ impl<'a> From<&'a Judged> for ClaimRow<'a> {
             note: judged.why.as_deref().unwrap_or(&judged.note),
             paper: judged.paper,
             hit: judged.hit,
-            value: single,
-            interval: judged.interval,
+            values: &judged.values,
+            intervals: &judged.intervals,
         }
     }
 }
 
-/// The result, with its interval in brackets.
+/// The result, with its intervals in brackets.
 fn with_interval(judged: &Judged) -> String {
     match judged.interval_text() {
         none if none.is_empty() => judged.value_text(),
@@ -112,7 +111,7 @@ pub fn claims_page(rows: &[ClaimRow], figures: &[ClaimFigure]) -> String {
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>{0}</title><style>{STYLE}</style></head><body><h1>{0}</h1><p>In figures a star or a dashed \
          line is the paper's value, or the paper's ratio times our result; over time the first run is drawn. In \
-         tables, diamond: the paper. Band: the values of a hit. Dot and line: here, with the 95 % interval over traces. Each line \
+         tables, diamond: the paper. Band: the values of a hit. Dots and lines: our results, with the 95 % interval of each over traces. Each line \
          has its own scale.</p>\n",
         "The papers' claims, and our results"
     );
@@ -188,11 +187,13 @@ fn with_code(text: &str) -> String {
 
 /// The line of values as SVG; none where there is no number to show.
 fn line(row: &ClaimRow) -> Option<String> {
-    let value = row.value.filter(|value| value.is_finite())?;
-    let (low, high) = row.interval.unwrap_or((value, value));
-    let ends = row.hit.map_or([f64::NAN; 2], |(low, high)| [low, high]);
-    let shown = [Some(value), Some(low), Some(high), row.paper, Some(ends[0]), Some(ends[1])];
-    let shown: Vec<f64> = shown.into_iter().flatten().filter(|number| number.is_finite()).collect();
+    let values: Vec<f64> = row.values.iter().copied().filter(|value| value.is_finite()).collect();
+    if values.is_empty() {
+        return None;
+    }
+    let ends = row.intervals.iter().chain(&row.hit).flat_map(|(low, high)| [*low, *high]);
+    let shown = values.iter().copied().chain(row.paper).chain(ends);
+    let shown: Vec<f64> = shown.filter(|number| number.is_finite()).collect();
     let smallest = shown.iter().copied().reduce(f64::min)?;
     let largest = shown.iter().copied().reduce(f64::max)?;
     let span = if largest > smallest { largest - smallest } else { smallest.abs().max(1.0) };
@@ -218,13 +219,17 @@ fn line(row: &ClaimRow) -> Option<String> {
         svg,
         "<line x1=\"0\" x2=\"{WIDTH}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"currentColor\" opacity=\".3\"/>"
     );
-    let _ = write!(
-        svg,
-        "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"#0072b2\" stroke-width=\"3\"/>",
-        x(low),
-        x(high)
-    );
-    let _ = write!(svg, "<circle cx=\"{:.1}\" cy=\"{middle}\" r=\"4.5\" fill=\"#0072b2\"/>", x(value));
+    for (low, high) in row.intervals {
+        let _ = write!(
+            svg,
+            "<line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{middle}\" y2=\"{middle}\" stroke=\"#0072b2\" stroke-width=\"3\"/>",
+            x(*low),
+            x(*high)
+        );
+    }
+    for value in values {
+        let _ = write!(svg, "<circle cx=\"{:.1}\" cy=\"{middle}\" r=\"4.5\" fill=\"#0072b2\"/>", x(value));
+    }
     if let Some(paper) = row.paper {
         let _ = write!(
             svg,
@@ -241,7 +246,7 @@ fn line(row: &ClaimRow) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn row(value: Option<f64>) -> ClaimRow<'static> {
+    fn row(values: &[f64]) -> ClaimRow<'_> {
         ClaimRow {
             id: "REM-04",
             group: "reminis",
@@ -253,14 +258,14 @@ mod tests {
             note: "",
             paper: Some(2.2),
             hit: Some((1.76, f64::INFINITY)),
-            value,
-            interval: Some((1.5, 1.8)),
+            values,
+            intervals: &[(1.5, 1.8)],
         }
     }
 
     #[test]
     fn a_claim_has_its_verdict_and_the_papers_value_marked() {
-        let page = claims_page(&[row(Some(1.65))], &[]);
+        let page = claims_page(&[row(&[1.65])], &[]);
         assert!(
             page.contains("<td class=\"partly\">partly, near</td>") && page.contains("p95 &lt;of&gt; BBR2")
         );
@@ -271,7 +276,7 @@ mod tests {
     /// The drawing once shrank to 20 pixels with its column, and backticks stood in the notes.
     #[test]
     fn a_claims_drawing_keeps_its_width_and_its_note_has_code() {
-        let page = claims_page(&[ClaimRow { note: "a `b<c>` d", ..row(Some(1.65)) }], &[]);
+        let page = claims_page(&[ClaimRow { note: "a `b<c>` d", ..row(&[1.65]) }], &[]);
         assert!(page.contains("<small>a <code>b&lt;c&gt;</code> d</small>"), "{page}");
         assert!(
             page.contains("<svg width=\"260\"") && !page.contains("svg{display:block;max-width"),
@@ -284,7 +289,7 @@ mod tests {
         let figure = Figure { title: "delay <over> buffers".into(), ..Figure::default() };
         let figure =
             ClaimFigure { id: "REM-Fig-12", group: "reminis", source: "5.3", claims: vec!["REM-04"], figure };
-        let page = claims_page(&[row(None)], &[figure]);
+        let page = claims_page(&[row(&[])], &[figure]);
         let drawn = page.find("<figure id=\"REM-Fig-12\">").unwrap();
         assert!(drawn < page.find("<table>").unwrap() && page.contains("delay &lt;over&gt; buffers"));
         assert!(
@@ -294,9 +299,14 @@ mod tests {
     }
 
     #[test]
+    fn each_number_of_a_list_has_its_dot() {
+        assert_eq!(claims_page(&[row(&[1.65, 2.5])], &[]).matches("<circle").count(), 2);
+    }
+
+    #[test]
     fn what_is_no_number_has_no_line() {
-        for value in [None, Some(f64::INFINITY)] {
-            assert!(!claims_page(&[row(value)], &[]).contains("<svg"));
+        for values in [&[][..], &[f64::INFINITY]] {
+            assert!(!claims_page(&[row(values)], &[]).contains("<svg"));
         }
     }
 }
