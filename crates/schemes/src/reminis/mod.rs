@@ -31,6 +31,9 @@
 //! - mu falls when delay rises, as the text and the proof have it; Algorithm 1 prints the other sign.
 //! - sigma^2 = |mu| / 4: the paper's mu / 4 is no variance once mu is negative. The authors' code takes the absolute value.
 //! - A slope of exactly zero is Zone 1, as in the text; Algorithm 1 does nothing then.
+//! - After intervals without a sample the whole rise is divided by one SI, as Algorithm 1 prints it; the text divides by the
+//!   time that passed. They differ only after a gap of the link: mu falls as if each interval had been observed, and PS
+//!   expects the whole rise again.
 //! - The Guardian acts from the first slope on; slow start ends at the first SI above DTT, or by loss. The paper starts it
 //!   after slow start, which on a deep buffer would end only when that is full.
 //! - A flow that its application limits does not explore: its window would grow without bound and mean nothing.
