@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Sends what FlexRIC tells of each user to NetAssist: a line of JSON in a datagram for each indication.
+"""Sends each user's counters to NetAssist, a line of JSON per user and 50 ms, from FlexRIC's MAC, RLC and GTP service models.
 
-    python3 xapp.py                              to 127.0.0.1:55556, each 10 ms
-    python3 xapp.py 127.0.0.1:5000 --every 1     each ms: 1, 2, 5 or 10
+    python3 xapp.py --blocks-per-second 148400                106 resource blocks in each of 1400 downlink slots
+    python3 xapp.py 127.0.0.1:5000 --blocks-per-second 148400 --names tunnel --every 1
 
-Run it where FlexRIC's xapp_sdk is, with FlexRIC's own configuration. NetAssist reads the lines with `kind = "flexric"`
-(docs/how-to/netassist-sources.md). Not tried with a live RIC: it needs the Python SDK of openaicellular/flexric.
+Run it where FlexRIC's xapp_sdk is, with FlexRIC's own configuration. NetAssist reads the lines with `kind = "counters"`
+(docs/how-to/netassist-sources.md). Not tried with a live RIC: it needs the Python SDK of openaicellular/flexric, whose structures
+at 1f04cc5 (December 2023) have the fields below.
 """
 
 import argparse
@@ -13,58 +14,128 @@ import json
 import signal
 import socket
 
-import xapp_sdk as ric
-
-# The names of FlexRIC's service models.
-MAC = ("rnti", "dl_aggr_tbs", "ul_aggr_tbs", "dl_aggr_prb")
-RLC = ("rnti", "rbid", "txbuf_occ_bytes")
-GTP = ("rnti", "teidgnb")
-
-
-def sender(base, name, list_of, fields, send):
-    """A callback of this service model that sends these fields of each entry."""
-
-    class Callback(base):
-        def __init__(self):
-            base.__init__(self)
-
-        def handle(self, indication):
-            entries = getattr(indication, list_of)
-            reported = [{field: getattr(entries[i], field) for field in fields} for i in range(len(entries))]
-            if reported:
-                send({"tstamp": indication.tstamp, name: reported})
-
-    return Callback()
+# The paper's period of reports (NATCP, section 2.2.1).
+PERIOD_US = 50_000
+# Indications that are farther apart do not belong together.
+MAX_STEP_US = 10_000_000
+# A line has at most 200 bytes, and a datagram 65,507.
+LINES_PER_DATAGRAM = 300
 
 
-def main():
-    arguments = argparse.ArgumentParser(description="Sends what FlexRIC tells to NetAssist.")
-    arguments.add_argument("to", nargs="?", default="127.0.0.1:55556", metavar="ADDRESS:PORT")
-    arguments.add_argument("--every", type=int, choices=(1, 2, 5, 10), default=10, metavar="MS")
-    arguments = arguments.parse_args()
+class Lines:
+    """Gathers indications into lines. In each step from one to the next a user was busy
+
+    - all the time where something waited at both ends, as the newest queues of its bearers tell;
+    - else as long as its resource blocks take at the cell's rate, times the users that were served.
+    """
+
+    def __init__(self, blocks_per_second, names="radio"):
+        self.blocks_per_second, self.names = blocks_per_second, names
+        self.queues, self.tunnels, self.before, self.gathered = {}, {}, {}, {}
+
+    def rlc(self, _, bearers):
+        for bearer in bearers:
+            self.queues.setdefault(bearer.rnti, {})[bearer.rbid] = bearer.txbuf_occ_bytes
+        return []
+
+    def gtp(self, _, tunnels):
+        self.tunnels.update((tunnel.rnti, tunnel.teidgnb) for tunnel in tunnels)
+        return []
+
+    def mac(self, at_us, users):
+        """The lines that this indication completes; an empty one where the cell has no users."""
+        now = {
+            user.rnti: (at_us, user.dl_aggr_tbs, user.ul_aggr_tbs, user.dl_aggr_prb, self.queued(user.rnti))
+            for user in users
+        }
+        served = sum(rnti in self.before and new[3] > self.before[rnti][3] for rnti, new in now.items())
+        lines = [self.step(rnti, self.before.get(rnti), new, max(served, 1)) for rnti, new in now.items()]
+        self.before.update(now)
+        return [line for line in lines if line] if now else [""]
+
+    def queued(self, rnti):
+        """The bytes that wait; None while no indication has told."""
+        return sum(self.queues[rnti].values()) if rnti in self.queues else None
+
+    def step(self, rnti, before, new, served_users):
+        steps = [after - earlier for earlier, after in zip(before[:4], new[:4])] if before else [-1]
+        if min(steps) < 0 or not 0 < steps[0] <= MAX_STEP_US:
+            # The user has come, or its counters have begun again.
+            self.gathered.pop(rnti, None)
+            return None
+        us, sent, received, blocks = steps
+        busy_us = us if before[4] and new[4] else min(us, blocks * served_users * 1e6 / self.blocks_per_second)
+        total = [a + b for a, b in zip(self.gathered.pop(rnti, (0, 0, 0, 0)), (us, sent, received, busy_us))]
+        if total[0] < PERIOD_US:
+            self.gathered[rnti] = total
+            return None
+        user = {"tunnel": self.tunnels.get(rnti)} if self.names == "tunnel" else {"rnti": rnti}
+        counters = {
+            "period_ms": total[0] / 1e3,
+            "served_bytes": total[1],
+            "received_bytes": total[2],
+            "busy_ms": min(total[3], total[0]) / 1e3,
+            "queued_bytes": new[4],
+        }
+        return None if None in user.values() else json.dumps(user | counters)
+
+
+def run(arguments):
+    import xapp_sdk as ric
+
     host, port = arguments.to.rsplit(":", 1)
     outgoing = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    lines = Lines(arguments.blocks_per_second, arguments.names)
 
-    def send(line):
-        outgoing.sendto(json.dumps(line).encode(), (host, int(port)))
+    def callback(base, list_of, take):
+        """A callback that gathers this service model's indications, and sends the lines that they complete."""
+
+        class Callback(base):
+            def __init__(self):
+                base.__init__(self)
+
+            def handle(self, indication):
+                entries = getattr(indication, list_of)
+                complete = take(indication.tstamp, [entries[i] for i in range(len(entries))])
+                for at in range(0, len(complete), LINES_PER_DATAGRAM):
+                    outgoing.sendto("\n".join(complete[at : at + LINES_PER_DATAGRAM]).encode(), (host, int(port)))
+
+        return Callback()
 
     ric.init()
     every = getattr(ric, f"Interval_ms_{arguments.every}")
     # The SDK keeps no reference to callbacks.
     callbacks, stops = [], []
     for node in ric.conn_e2_nodes():
-        for report, stop, callback in (
-            (ric.report_mac_sm, ric.rm_report_mac_sm, sender(ric.mac_cb, "mac", "ue_stats", MAC, send)),
-            (ric.report_rlc_sm, ric.rm_report_rlc_sm, sender(ric.rlc_cb, "rlc", "rb_stats", RLC, send)),
-            (ric.report_gtp_sm, ric.rm_report_gtp_sm, sender(ric.gtp_cb, "gtp", "gtp_stats", GTP, send)),
+        for report, stop, called in (
+            (ric.report_mac_sm, ric.rm_report_mac_sm, callback(ric.mac_cb, "ue_stats", lines.mac)),
+            (ric.report_rlc_sm, ric.rm_report_rlc_sm, callback(ric.rlc_cb, "rb_stats", lines.rlc)),
+            (ric.report_gtp_sm, ric.rm_report_gtp_sm, callback(ric.gtp_cb, "gtp_stats", lines.gtp)),
         ):
-            callbacks.append(callback)
-            stops.append((stop, report(node.id, every, callback)))
+            callbacks.append(called)
+            stops.append((stop, report(node.id, every, called)))
     if not stops:
         raise SystemExit("xapp.py: no base station is connected to the RIC; start it, and this again")
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
     for stop, handle in stops:
         stop(handle)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="Sends each user's counters from FlexRIC to NetAssist.")
+    arguments.add_argument("to", nargs="?", default="127.0.0.1:55556", metavar="ADDRESS:PORT")
+    arguments.add_argument(
+        "--blocks-per-second",
+        type=int,
+        required=True,
+        metavar="N",
+        help="resource blocks for users: those of a slot, times the downlink's slots in a second",
+    )
+    arguments.add_argument(
+        "--names", choices=("radio", "tunnel"), default="radio", help="name users by RNTI, or by their tunnel to the core"
+    )
+    arguments.add_argument("--every", type=int, choices=(1, 2, 5, 10), default=10, metavar="MS")
+    run(arguments.parse_args())
 
 
 if __name__ == "__main__":

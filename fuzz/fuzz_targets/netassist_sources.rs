@@ -1,12 +1,11 @@
-//! Messages of xApps, MEC platforms, mobile cores and network elements, or of an attacker in their place: none makes a reader
+//! Lines of counters, messages of MEC platforms, mobile cores and network elements, or of an attacker in their place: none makes a reader
 //! fail, and every sample can be sent.
 
 #![no_main]
 
 use cellcc_assist::scone;
-use cellcc_netassist::source::MessageReader;
-use cellcc_netassist::source::flexric::{FlexRicReader, FlexRicSettings, UserNames};
 use cellcc_netassist::source::mec::MecReader;
+use cellcc_netassist::source::{CountersReader, MessageReader};
 use cellcc_netassist::{Identities, LiveFlows, RadioName, Service, User, open5gs_sessions};
 use cellcc_units::{Span, Time};
 use libfuzzer_sys::fuzz_target;
@@ -17,13 +16,8 @@ fuzz_target!(|data: &[u8]| {
     let users = vec![User { name: "alice".into(), addresses, radio, supi: Some("imsi-1".into()) }];
     let identities = Identities::new(users, &[0; 32]).expect("one user is not ambiguous");
     let mut service = Service::new(Time::ZERO, identities, LiveFlows::default());
-    let settings =
-        FlexRicSettings { pci: 1, resource_blocks_per_second: 0, network_rtt: None, names: UserNames::Radio };
-    let mut readers: [Box<dyn MessageReader>; 3] = [
-        Box::new(FlexRicReader::new(settings)),
-        Box::new(FlexRicReader::new(FlexRicSettings { names: UserNames::Tunnel, ..settings })),
-        Box::new(MecReader::new(None)),
-    ];
+    let counters = CountersReader { pci: Some(1), network_rtt: None };
+    let mut readers: [Box<dyn MessageReader>; 2] = [Box::new(counters), Box::new(MecReader::new(None))];
     let mut now = Time::ZERO;
     for message in data.split(|byte| *byte == b'\n') {
         now += Span::from_millis(50);

@@ -42,8 +42,8 @@ pub struct PassiveRtt {
 pub struct PassivePeriod {
     /// The way to the user.
     pub downlink: Observation,
-    /// The rate from it.
-    pub uplink: Rate,
+    /// Bytes from it.
+    pub received: Bytes,
     /// The smallest RTT between the host and the user.
     pub min_rtt: Span,
 }
@@ -62,9 +62,9 @@ impl PassiveReader {
         let (looked_at, received) = self.last_look.replace((now, counters.received))?;
         let rtt = counters.rtt?;
         let period = now.since(looked_at);
-        let uplink = Rate::from_transfer(counters.received.saturating_sub(received), period);
+        let received = counters.received.saturating_sub(received);
         let downlink = self.downlink(period, rtt, counters);
-        Some(PassivePeriod { downlink, uplink, min_rtt: rtt.min })
+        Some(PassivePeriod { downlink, received, min_rtt: rtt.min })
     }
 
     fn downlink(&mut self, period: Span, rtt: PassiveRtt, counters: &PassiveCounters) -> Observation {

@@ -2,7 +2,7 @@
 
 use crate::documents::ROOT;
 use cellcc_assist::{FeedbackFile, FeedbackPath};
-use cellcc_netassist::source::{MessageReader, Recording, flexric, gnb, mec::MecReader};
+use cellcc_netassist::source::{CountersReader, MessageReader, Recording, gnb, mec::MecReader};
 use cellcc_netassist::{ServiceClock, open5gs_sessions};
 use cellcc_quic::Congestion;
 use cellcc_schemes::IN_KERNEL;
@@ -108,9 +108,9 @@ fn each_sample_of_a_message_is_read_by_the_reader_of_its_kind() {
     let (_, message) = recording.read().expect("a line").expect("a message");
     assert!(matches!(gnb::parse(&message), Ok(gnb::Message::Cells { .. })));
 
-    let lines = samples(&page, "flexric").lines().map(|line| flexric::parse(line.as_bytes()).expect(line));
-    let [mac, rlc, gtp] = &lines.collect::<Vec<_>>()[..] else { panic!("three lines") };
-    assert_eq!((mac.mac.len(), rlc.rlc.len(), gtp.gtp.len()), (1, 1, 1));
+    let line = samples(&page, "counters");
+    let reading = CountersReader::default().read(Time::ZERO, line.as_bytes()).expect("a line");
+    assert_eq!((reading.samples.len(), reading.left_out.count), (1, 0), "{:?}", reading.left_out);
 
     let (mut reader, answer) = (MecReader::new(None), samples(&page, "mec-layer2"));
     let later = answer.replace("\"seconds\":1700000000", "\"seconds\":1700000001");

@@ -199,7 +199,6 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::flexric::UserNames;
 
     #[test]
     fn the_example_of_the_guide_is_a_configuration() {
@@ -215,8 +214,10 @@ mod tests {
         assert!(matches!(config.sources[0], SourceConfig::GnbWebsocket(_)));
         let nats = config.nats.as_ref().expect("it has a broker");
         assert_eq!((nats.cells[0].pci, nats.servers[0].name.as_str()), (1, "server-1"));
-        let SourceConfig::FlexRic(flexric) = &config.sources[1] else { panic!("{:?}", config.sources[1]) };
-        assert_eq!(flexric.names, UserNames::Tunnel);
+        let SourceConfig::CountersSource(counters) = &config.sources[1] else {
+            panic!("{:?}", config.sources[1])
+        };
+        assert_eq!((counters.pci, counters.network_rtt), (Some(1), Some(Span::from_millis(10))));
         assert!(matches!(config.sources[2], SourceConfig::MecLayer2(_)));
         assert!(matches!(config.sources[3], SourceConfig::HostInterface(_)));
         assert!(config.core.is_some() && config.users[1].supi.is_some());

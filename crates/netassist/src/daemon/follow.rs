@@ -70,7 +70,7 @@ mod tests {
     use super::super::metrics::registry;
     use super::super::test_edge::Edge;
     use super::*;
-    use crate::source::flexric::{FlexRicReader, FlexRicSettings, UserNames};
+    use crate::source::CountersReader;
     use crate::source::gnb::{GnbReader, GnbSettings};
     use crate::source::mec::MecReader;
     use crate::source::{
@@ -131,12 +131,6 @@ mod tests {
     async fn messages_of_an_empty_cell_count_as_messages_whatever_source_sends_them() {
         let twice = |text: &str| vec![text.to_owned(); 2];
         let gnb = || GnbReader::new(GnbSettings { downlink_slots_per_second: 1400, network_rtt: None });
-        let settings = FlexRicSettings {
-            pci: 1,
-            resource_blocks_per_second: 1,
-            network_rtt: None,
-            names: UserNames::default(),
-        };
         let heard = [
             followed_with(
                 twice(r#"{"timestamp":"2026-07-22T10:00:00.050","cells":[{"ue_list":[]}]}"#),
@@ -150,11 +144,7 @@ mod tests {
             .await,
             followed_with(twice(r#"{"timestamp":1700000000.05,"cell_metrics":{},"ue_list":[]}"#), gnb())
                 .await,
-            followed_with(
-                twice(r#"{"tstamp":1790000000050000,"mac":[],"rlc":[]}"#),
-                FlexRicReader::new(settings),
-            )
-            .await,
+            followed_with(twice("\n"), CountersReader::default()).await,
             followed_with(twice(r#"{"cellInfo":[],"cellUEInfo":[]}"#), MecReader::new(None)).await,
         ];
         for (problems, lines, troubled, metrics) in heard {
@@ -184,6 +174,19 @@ mod tests {
         assert_eq!((problems, troubled.as_deref()), (3, Some("gnb")));
         assert!(lines[0].contains("an entry was left out: `dl_brate` is -1"), "{lines:?}");
         assert_eq!(lines.len(), 4, "three problems, and the end: {lines:?}");
+    }
+
+    #[tokio::test]
+    async fn a_wrong_line_of_counters_is_counted_and_named_and_harms_no_other_user() {
+        let line = |user: &str, served: &str| {
+            format!(r#"{{"user":"{user}","period_ms":50,"served_bytes":{served},"busy_ms":50}}"#)
+        };
+        let lines = [line("alice", "75000"), line("alice", "\"75 kB\""), line("bob", "75000")].join("\n");
+        let (problems, log, _, metrics) = followed_with(vec![lines], CountersReader::default()).await;
+        assert_eq!(problems, 1);
+        let named = "line 2: `served_bytes` is \"75 kB\", but has to be a number from 0 to ";
+        assert!(log[0].contains(named) && log[0].contains("alice"), "{log:?}");
+        assert!(metrics.contains("netassist_samples_total 2"), "{metrics}");
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! All kinds of sources, by their names in the configuration.
 
 use super::Source;
-use super::flexric::FlexRic;
+use super::counters::CountersSource;
 use super::gnb::{GnbRecording, GnbUdp, GnbWebsocket};
 use super::host::HostInterface;
 use super::kind::{Services, SourceKind};
@@ -13,13 +13,13 @@ use std::path::PathBuf;
 /// Makes [`SourceConfig`] of one list. A macro, since serde reads the tag from variants: by hand a kind would stand in the enum
 /// and in each of three matches.
 macro_rules! kinds {
-    ($($name:literal: $Kind:ident,)*) => {
+    ($($name:literal $(| $alias:literal)*: $Kind:ident,)*) => {
         /// A table `[[source]]` of the configuration.
         #[derive(Debug, Clone, Deserialize)]
         #[serde(tag = "kind")]
         #[allow(missing_docs, reason = "each kind says what it is")]
         pub enum SourceConfig {
-            $(#[serde(rename = $name)] $Kind($Kind),)*
+            $(#[serde(rename = $name $(, alias = $alias)*)] $Kind($Kind),)*
         }
 
         impl SourceConfig {
@@ -48,10 +48,10 @@ macro_rules! kinds {
 }
 
 kinds! {
+    "counters" | "flexric": CountersSource,
     "gnb-websocket": GnbWebsocket,
     "gnb-udp": GnbUdp,
     "gnb-recording": GnbRecording,
-    "flexric": FlexRic,
     "mec-layer2": MecLayer2,
     "trace": Trace,
     "feedback-file": FeedbackSource,

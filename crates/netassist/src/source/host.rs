@@ -1,12 +1,12 @@
 //! This host's own counters, for operators without access to the radio network: traffic of an interface towards each user, and
-//! the round-trip times of users' TCP. The counter itself is a trait here: [`HostCounters`].
+//! the round-trip times of users' TCP. The counter itself is a trait here: [`HostCounters`]. `cellcc assist count` writes the same
+//! counters as lines.
 
 use super::kind::{HostCounters, OpenHostCounters, Services, SourceKind};
-use super::{NextEvent, Source, SourceEvent};
+use super::{NextEvent, Source, SourceEvent, UserCounters};
 use crate::clock::ServiceClock;
 use crate::identity::{Identities, SourceName, UserIndex};
-use crate::sample::Sample;
-use cellcc_assist::{BaseRtt, Counted, Knowledge, PassiveCounters, PassiveReader};
+use cellcc_assist::{BaseRtt, PassivePeriod, PassiveReader};
 use cellcc_units::{Span, Time};
 use serde::Deserialize;
 use std::cmp::Reverse;
@@ -33,10 +33,8 @@ impl SourceKind for HostInterface {
     }
 
     async fn open(&self, services: &Services<'_>) -> Result<Box<dyn Source>, String> {
-        let open = services.host_counters.ok_or(
-            "nothing here can count on an interface: this needs Linux, and cellcc with the feature `kernel`",
-        )?;
-        Ok(Box::new(Host::new(&self.interface, services.identities, services.clock, open)?))
+        let Services { identities, clock, host_counters, .. } = *services;
+        Ok(Box::new(Host::new(&self.interface, identities, clock, host_counters)?))
     }
 }
 
@@ -64,16 +62,19 @@ impl std::fmt::Debug for Host {
 }
 
 impl Host {
-    /// Counts on this interface, for all users.
+    /// Counts on this interface, for all users. `open`: the opener of its counters, if there is one.
     ///
     /// # Errors
-    /// `open` cannot.
+    /// There is none, or it cannot.
     pub fn new(
         interface: &str,
         identities: &Identities,
         clock: ServiceClock,
-        open: OpenHostCounters,
+        open: Option<OpenHostCounters>,
     ) -> Result<Self, String> {
+        let open = open.ok_or(
+            "nothing here can count on an interface: this needs Linux, and cellcc with the feature `kernel`",
+        )?;
         let addresses: Vec<_> =
             identities.all().map(|index| identities.user(index).addresses.clone()).collect();
         let user = |index: UserIndex| HostUser {
@@ -104,10 +105,23 @@ impl Host {
         Ok(())
     }
 
-    /// The samples of all whose turn it is.
-    fn due(&mut self, now: Time) -> Result<Vec<Sample>, String> {
-        let mut samples = Vec::new();
-        let Some(counters) = &self.counters else { return Ok(samples) };
+    /// The next counters, or why there are none for a while. `None` without users: there is nothing to count.
+    pub async fn counted(&mut self) -> Option<Result<Vec<UserCounters>, String>> {
+        if self.counters.is_none() {
+            tokio::time::sleep(RETRY_DELAY).await;
+            if let Err(problem) = self.begin() {
+                return Some(Err(problem));
+            }
+        }
+        let &Reverse((at, _)) = self.turns.peek()?;
+        tokio::time::sleep_until(self.clock.instant(at).into()).await;
+        Some(self.due(self.clock.now()).inspect_err(|_| self.counters = None))
+    }
+
+    /// The counters of all whose turn it is.
+    fn due(&mut self, now: Time) -> Result<Vec<UserCounters>, String> {
+        let mut counted = Vec::new();
+        let Some(counters) = &self.counters else { return Ok(counted) };
         while let Some(&Reverse((at, index))) = self.turns.peek()
             && at <= now
         {
@@ -116,45 +130,40 @@ impl Host {
             let missed = now.since(at).as_nanos() / PERIOD.as_nanos();
             self.turns.push(Reverse((at + PERIOD * (missed + 1), index)));
             let user = &mut self.users[index];
-            samples.extend(user.sample(now, &counters.read(index)?));
+            counted
+                .extend(user.reader.read(now, &counters.read(index)?).map(|period| user.counters(&period)));
         }
-        Ok(samples)
+        Ok(counted)
     }
 }
 
 impl HostUser {
-    fn sample(&mut self, now: Time, counters: &PassiveCounters) -> Option<Sample> {
-        let period = self.reader.read(now, counters)?;
-        let counted = Counted {
-            downlink: period.downlink,
-            uplink: period.uplink,
+    fn counters(&self, PassivePeriod { downlink, received, min_rtt }: &PassivePeriod) -> UserCounters {
+        UserCounters {
+            user: SourceName::Name(self.name.clone()),
+            cell: None,
+            period: downlink.period,
+            served: downlink.served,
+            busy: Some((downlink.busy, downlink.evidence)),
+            queued: Some(downlink.backlog),
+            received: Some(*received),
             uplink_delay: None,
-            base_rtt: BaseRtt::ToUser(period.min_rtt),
-        };
-        let user = SourceName::Name(self.name.clone());
-        Some(Sample { user, cell: 0, until: now, measured: Knowledge::Counted(counted) })
+            base_rtt: BaseRtt::ToUser(*min_rtt),
+        }
     }
 }
 
 impl Source for Host {
     fn next(&mut self) -> NextEvent<'_> {
         Box::pin(async move {
-            if self.counters.is_none() {
-                tokio::time::sleep(RETRY_DELAY).await;
-                if let Err(problem) = self.begin() {
-                    return Some(SourceEvent::Problem(problem));
+            Some(match self.counted().await? {
+                Ok(counted) => {
+                    let now = self.clock.now();
+                    let samples = counted.into_iter().map(|counters| counters.sample(now));
+                    SourceEvent::Samples(samples.collect())
                 }
-            }
-            // Without users there is nothing to count.
-            let &Reverse((at, _)) = self.turns.peek()?;
-            tokio::time::sleep_until(self.clock.instant(at).into()).await;
-            match self.due(self.clock.now()) {
-                Ok(samples) => Some(SourceEvent::Samples(samples)),
-                Err(problem) => {
-                    self.counters = None;
-                    Some(SourceEvent::Problem(problem))
-                }
-            }
+                Err(problem) => SourceEvent::Problem(problem),
+            })
         })
     }
 }
@@ -163,7 +172,7 @@ impl Source for Host {
 mod tests {
     use super::*;
     use crate::identity::User;
-    use cellcc_assist::PassiveRtt;
+    use cellcc_assist::{PassiveCounters, PassiveRtt};
     use cellcc_units::Bytes;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -201,7 +210,7 @@ mod tests {
             assert_eq!((interface, users.len()), ("wwan0", 1));
             Ok(Box::new(Steady(AtomicU64::new(0))))
         };
-        let mut host = Host::new("wwan0", &identities, ServiceClock::start(), open).unwrap();
+        let mut host = Host::new("wwan0", &identities, ServiceClock::start(), Some(open)).unwrap();
         let first_turn = |host: &Host| host.turns.peek().unwrap().0.0;
         let first = first_turn(&host);
         let mut looks = |periods: u64| host.due(first + PERIOD * periods).map(|samples| samples.len());
@@ -217,7 +226,7 @@ mod tests {
     fn what_cannot_be_opened_is_said_at_the_start() {
         let identities = Identities::new(Vec::new(), &[1; 32]).unwrap();
         let open: OpenHostCounters = |interface, _| Err(format!("there is no interface `{interface}`"));
-        let error = Host::new("wwan7", &identities, ServiceClock::start(), open).unwrap_err();
+        let error = Host::new("wwan7", &identities, ServiceClock::start(), Some(open)).unwrap_err();
         assert_eq!(error, "there is no interface `wwan7`");
     }
 }

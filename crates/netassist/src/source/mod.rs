@@ -5,7 +5,7 @@
 //! table in the configuration is a `SourceKind`, which opens it. Name that in the list of `config.rs`.
 
 mod config;
-pub mod flexric;
+pub mod counters;
 pub mod gnb;
 mod host;
 mod kind;
@@ -23,6 +23,7 @@ use std::pin::Pin;
 
 pub use crate::entries::LeftOut;
 pub use config::SourceConfig;
+pub use counters::{CountersReader, CountersSource, UserCounters};
 pub use host::{Host, HostInterface};
 pub(crate) use kind::Services;
 pub use kind::{HostCounters, OpenHostCounters};

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "a service and its clients have clocks and sockets")]
 
 mod certificates;
+mod count;
 mod demo;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod join;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Permissions(serve::BrokerPermissions),
     /// On a base station's host: answer the service's echoes, which measure the network's part of the minimum RTT.
     Echo(serve::Echo),
+    /// Write this host's counters of the users behind an interface, for a service that reads such lines.
+    Count(count::Args),
     /// Show the service's reports about its users, live.
     Watch(watch::Args),
     /// Pass the service's reports to this machine's kernel, for `cellcc_natcp`, `cellcc_nacubic` and `cellcc_nabbr`.
@@ -67,6 +70,7 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Exit> {
         Command::Page(args) => page::run(&args),
         Command::Permissions(args) => serve::permissions(&args),
         Command::Echo(args) => serve::echo(&args),
+        Command::Count(args) => count::run(&args),
         Command::Watch(args) => watch::run(&args),
         #[cfg(target_os = "linux")]
         Command::Join(args) => join::run(&args),

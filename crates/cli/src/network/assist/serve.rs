@@ -71,12 +71,12 @@ fn reopen_on_hang_up(audit_log: Arc<Notify>) -> Result<(), Exit> {
 
 /// Counts on an interface by the kernel; nothing, where cellcc is without the feature `kernel`.
 #[cfg(not(all(target_os = "linux", feature = "kernel")))]
-fn opener() -> Option<OpenHostCounters> {
+pub(super) fn opener() -> Option<OpenHostCounters> {
     None
 }
 
 #[cfg(all(target_os = "linux", feature = "kernel"))]
-use in_kernel::opener;
+pub(super) use in_kernel::opener;
 
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod in_kernel {
@@ -92,7 +92,7 @@ mod in_kernel {
         }
     }
 
-    pub(super) fn opener() -> Option<OpenHostCounters> {
+    pub(in crate::network::assist) fn opener() -> Option<OpenHostCounters> {
         Some(|interface, users| {
             let counters = HostCounters::open(interface, users, &Machine::current());
             Ok(Box::new(InKernel(counters.map_err(|error| error.to_string())?)))

@@ -10,6 +10,7 @@
 //! over UDP do not report it, and the transport blocks show for how long the user was served.
 
 use crate::entries::{Entries, Entry, LeftOut, fields};
+use crate::source::counters::MAX_PCI;
 use cellcc_netassist_client::protocol::shortened;
 use cellcc_units::{Bytes, Rate, Span};
 use serde::Deserialize;
@@ -18,8 +19,6 @@ use thiserror::Error;
 
 /// The longest of the delays that is believed.
 const MAX_DELAY_MS: f64 = 3_600_000.0;
-/// The largest physical cell identity (3GPP TS 38.211, section 7.4.2.1).
-const MAX_PCI: u16 = 1007;
 
 /// A message of a base station.
 #[derive(Debug, Clone, PartialEq)]

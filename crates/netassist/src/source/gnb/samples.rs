@@ -11,13 +11,11 @@ use super::report::{CellReport, Malformed, Message, UeReport, parse};
 use crate::entries::MAX_USERS;
 use crate::identity::{RadioName, SourceName};
 use crate::sample::Sample;
-use crate::source::Reading;
-use cellcc_assist::{BaseRtt, Counted, Evidence, Knowledge, Observation};
+use crate::source::{Reading, UserCounters};
+use cellcc_assist::{BaseRtt, Evidence};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::HashMap;
 
-/// The packet that the minimum RTT is about.
-const PACKET: Bytes = Bytes::new(1500);
 /// Reports that are farther apart do not belong together; the longest period that a base station can be set to is hours, and
 /// of no use here.
 const MAX_PERIOD_MS: u64 = 10_000;
@@ -92,28 +90,18 @@ impl GnbReader {
             return None;
         }
         let period = Span::from_millis(period_ms);
-        let served = user.downlink.bytes_in(period);
-        let downlink = Observation {
+        let counters = UserCounters {
+            user: SourceName::Radio(name),
+            cell: Some(user.pci.into()),
             period,
-            served,
-            busy: self.busy(period, before.queued, user, served_users),
-            backlog: user.queued,
-            channel: None,
-            packet: PACKET,
-            evidence: Evidence::Queue,
-        };
-        let counted = Counted {
-            downlink,
-            uplink: user.uplink,
+            served: user.downlink.bytes_in(period),
+            busy: Some((self.busy(period, before.queued, user, served_users), Evidence::Queue)),
+            queued: Some(user.queued),
+            received: Some(user.uplink.bytes_in(period)),
             uplink_delay: user.uplink_delay,
             base_rtt: BaseRtt::ToBaseStation(self.settings.network_rtt),
         };
-        Some(Sample {
-            user: SourceName::Radio(name),
-            cell: user.pci.into(),
-            until: now,
-            measured: Knowledge::Counted(counted),
-        })
+        Some(counters.sample(now))
     }
 
     fn busy(&self, period: Span, queued_before: Bytes, user: &UeReport, served_users: u64) -> Span {
@@ -159,6 +147,7 @@ fn entry(user: &UeReport) -> serde_json::Value {
 mod tests {
     use super::super::report::tests::OCUDU;
     use super::*;
+    use cellcc_assist::{Knowledge, Observation};
 
     const SETTINGS: GnbSettings =
         GnbSettings { downlink_slots_per_second: 1400, network_rtt: Some(Span::from_millis(10)) };

@@ -4,14 +4,12 @@ use super::TimeStamp;
 use crate::entries::{Entries, Entry, fields};
 use crate::identity::SourceName;
 use crate::sample::Sample;
-use crate::source::{MessageReader, Reading};
-use cellcc_assist::{BaseRtt, Counted, Evidence, Knowledge, Observation};
+use crate::source::{MessageReader, Reading, UserCounters};
+use cellcc_assist::BaseRtt;
 use cellcc_netassist_client::protocol::shortened;
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_units::{Rate, Span, Time};
 use serde::Deserialize;
 
-/// The packet that the minimum RTT is about.
-const PACKET: Bytes = Bytes::new(1500);
 /// Measurements that are farther apart do not belong together.
 const MAX_PERIOD: Span = Span::from_secs(60);
 
@@ -109,22 +107,18 @@ impl MecReader {
     }
 
     fn sample(&self, now: Time, period: Span, entry: UserEntry) -> Sample {
-        let observation = Observation {
+        let counters = UserCounters {
+            user: entry.user,
+            cell: Some(entry.cell),
             period,
             served: entry.downlink.bytes_in(period),
-            busy: Span::ZERO,
-            backlog: Bytes::ZERO,
-            channel: None,
-            packet: PACKET,
-            evidence: Evidence::Served,
-        };
-        let counted = Counted {
-            downlink: observation,
-            uplink: entry.uplink,
+            busy: None,
+            queued: None,
+            received: Some(entry.uplink.bytes_in(period)),
             uplink_delay: None,
             base_rtt: BaseRtt::ToBaseStation(self.network_rtt),
         };
-        Sample { user: entry.user, cell: entry.cell, until: now, measured: Knowledge::Counted(counted) }
+        counters.sample(now)
     }
 }
 
@@ -213,6 +207,8 @@ fn cell(id: &NumberOrText) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellcc_assist::Knowledge;
+    use cellcc_units::Bytes;
     use proptest::prelude::*;
 
     /// Made from the OpenAPI description; not from a platform.
