@@ -1,6 +1,7 @@
 //! `cellcc assist join` between a service and the kernel: who is in the map of the kernel's schemes, and when. Needs root and
 //! nftables; elsewhere the test says so and passes.
 
+use crate::assist_counters::{Feed, free_port, source};
 use crate::cell::Cell;
 use crate::common::cellcc;
 use crate::{HANG_TIMEOUT, can_emulate};
@@ -53,12 +54,16 @@ impl Loaded {
         self.folder.path().join("cellcc")
     }
 
-    /// When the advice on the path to a peer was measured, in microseconds; `None` where there is none.
-    fn measured_at(&self, peer: IpAddr) -> Option<u64> {
+    /// The bandwidth of the path to a peer in bytes per second, and when it was measured, in microseconds; `None` without advice.
+    fn advice(&self, peer: IpAddr) -> Option<[u64; 2]> {
         let map = MapHandle::from_pinned_path(self.pins().join("advice_1")).unwrap();
         let value = map.lookup(&key(peer), MapFlags::ANY).unwrap()?;
-        // `AdviceValue`: the bandwidth comes first.
-        Some(u64::from_ne_bytes(value[8..16].try_into().unwrap()))
+        // `AdviceValue` begins with these.
+        Some([0, 8].map(|at| u64::from_ne_bytes(value[at..at + 8].try_into().unwrap())))
+    }
+
+    fn measured_at(&self, peer: IpAddr) -> Option<u64> {
+        self.advice(peer).map(|[_, measured_at]| measured_at)
     }
 
     /// All peers with advice.
@@ -148,23 +153,27 @@ fn service(cell: &Cell, folder: &Path) -> Running {
     service
 }
 
-fn configure(cell: &Cell, folder: &Path) -> String {
+/// Configures a service that knows two users by these sources, and gives its URL.
+fn configure(cell: &Cell, folder: &Path, sources: &str) -> String {
     cellcc(folder).args(["assist", "certificates", "keys"]).assert().success();
     let free =
         cell.outside().run(|| UdpSocket::bind((cell.server(), 0)).unwrap().local_addr().unwrap()).unwrap();
-    let user = |name: &str, address: IpAddr| {
-        format!(
-            "[[user]]\nname = \"{name}\"\naddresses = [\"{address}\"]\n[[source]]\nkind = \"trace\"\nuser = \"{name}\"\n\
-             link = \"rate=12Mbit/s\"\nknows = \"causal\"\nnetwork_rtt = \"20ms\"\n"
-        )
-    };
+    let user =
+        |name: &str, address: IpAddr| format!("[[user]]\nname = \"{name}\"\naddresses = [\"{address}\"]\n");
     let text = format!(
-        "listen = \"{free}\"\ncredentials = \"keys/service-edge\"\naudit_log = \"audit.jsonl\"\nlive_flows = \"conntrack\"\n{}{}",
+        "listen = \"{free}\"\ncredentials = \"keys/service-edge\"\naudit_log = \"audit.jsonl\"\nlive_flows = \"conntrack\"\n{}{}{sources}",
         user("alice", cell.user(0)),
         user("bob", cell.user(1)),
     );
     fs::write(folder.join("netassist.toml"), text).unwrap();
     format!("quic://{free}")
+}
+
+/// A source that knows a user's link.
+fn trace(user: &str) -> String {
+    format!(
+        "[[source]]\nkind = \"trace\"\nuser = \"{user}\"\nlink = \"rate=12Mbit/s\"\nknows = \"causal\"\nnetwork_rtt = \"20ms\"\n"
+    )
 }
 
 /// Connection tracking follows a namespace's flows once a rule asks for it.
@@ -189,7 +198,7 @@ fn the_kernel_hears_of_users_with_live_flows_only_and_again_after_the_service_wa
     let folder = tempfile::tempdir().unwrap();
     let cell = Cell::start(2, 20.0);
     track_connections(&cell);
-    let url = configure(&cell, folder.path());
+    let url = configure(&cell, folder.path(), &(trace("alice") + &trace("bob")));
     let [alice, bob] = [0, 1].map(|user| cell.user(user));
     let loaded = Loaded::new();
     let pins = loaded.pins();
@@ -226,4 +235,28 @@ fn the_kernel_hears_of_users_with_live_flows_only_and_again_after_the_service_wa
     loaded.wait_for_silence(alice);
     let _again = service(&cell, folder.path());
     loaded.wait_for_newer(alice);
+}
+
+#[test]
+fn the_lines_of_a_newcomers_script_end_in_the_kernels_map() {
+    let _alone = alone();
+    let Some(_kernel) = kernel() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let cell = Cell::start(2, 20.0);
+    track_connections(&cell);
+    let port = cell.outside().run(free_port).unwrap();
+    let url = configure(&cell, folder.path(), &source(port));
+    let alice = cell.user(0);
+    let loaded = Loaded::new();
+    let pins = loaded.pins();
+    let _edge = service(&cell, folder.path());
+    let within = |command: &mut Command| cell.outside().command(command);
+    let _feed = Feed::start(folder.path(), &alice.to_string(), port, within);
+    let mut to_alice = cell.connect(0, "cellcc_natcp");
+    send(&mut to_alice);
+    let join = ["join", &url, "--credentials", "keys/server-video-1", "--pins", pins.to_str().unwrap()];
+    let _joined = Running::start(&cell, folder.path(), &join);
+    loaded.wait_for_newer(alice);
+    let bandwidth = loaded.advice(alice).map(|[bandwidth, _]| bandwidth);
+    assert_eq!(bandwidth, Some(750_000), "6 Mbit/s, in bytes per second");
 }

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod assist_counters;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod assist_demo;
 #[cfg(all(target_os = "linux", feature = "kernel"))]

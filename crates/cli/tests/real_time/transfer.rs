@@ -58,7 +58,7 @@ impl Server {
     }
 
     /// A client that receives for [`TIME`], once it does so.
-    fn receiving(&self, arguments: &[&str]) -> Receiving {
+    pub(crate) fn receiving(&self, arguments: &[&str]) -> Receiving {
         let mut process = interruptible(self.folder.path())
             .args(["get", &self.url(""), "--pin", &self.pin, "--time", TIME, "--json", "--interval", "200ms"])
             .args(arguments)
@@ -97,9 +97,9 @@ impl Drop for Server {
 }
 
 /// A client that goes on by itself.
-struct Receiving {
-    process: Child,
-    says: BufReader<ChildStdout>,
+pub(crate) struct Receiving {
+    pub(crate) process: Child,
+    pub(crate) says: BufReader<ChildStdout>,
 }
 
 impl Receiving {
