@@ -18,6 +18,9 @@ import socket
 PERIOD_US = 50_000
 # Indications that are farther apart do not belong together.
 MAX_STEP_US = 10_000_000
+# As in NetAssist's reader of a gNB: bytes of a sender whose window holds it back, and how long HARQ and RLC keep data.
+IN_FLIGHT = 2 * 1500
+UNACKNOWLEDGED_FOR_US = 50_000
 # A line has at most 200 bytes, and a datagram 65,507.
 LINES_PER_DATAGRAM = 300
 
@@ -25,7 +28,8 @@ LINES_PER_DATAGRAM = 300
 class Lines:
     """Gathers indications into lines. In each step from one to the next a user was busy
 
-    - all the time where something waited at both ends, as the newest queues of its bearers tell;
+    - all the time where more waited at both ends than two packets in flight and unacknowledged data explain, as the newest
+      queues of its bearers tell;
     - else as long as its resource blocks take at the cell's rate, times the users that were served.
     """
 
@@ -64,7 +68,9 @@ class Lines:
             self.gathered.pop(rnti, None)
             return None
         us, sent, received, blocks = steps
-        busy_us = us if before[4] and new[4] else min(us, blocks * served_users * 1e6 / self.blocks_per_second)
+        explained = IN_FLIGHT + sent * UNACKNOWLEDGED_FOR_US / us
+        has_queue = min(before[4] or 0, new[4] or 0) > explained
+        busy_us = us if has_queue else min(us, blocks * served_users * 1e6 / self.blocks_per_second)
         total = [a + b for a, b in zip(self.gathered.pop(rnti, (0, 0, 0, 0)), (us, sent, received, busy_us))]
         if total[0] < PERIOD_US:
             self.gathered[rnti] = total

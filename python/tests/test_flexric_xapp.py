@@ -31,18 +31,18 @@ def told(lines, ms, sent, blocks, queued=None, rnti=7):
 def test_indications_are_gathered_until_a_period_is_over(xapp):
     lines = xapp.Lines(BLOCKS_PER_SECOND)
     for step in range(5):
-        assert told(lines, 10 * step, 15_000 * step, 0, 3000) == []
-    assert told(lines, 50, 75_000, 0, 3000) == [
+        assert told(lines, 10 * step, 15_000 * step, 0, 100_000) == []
+    assert told(lines, 50, 75_000, 0, 100_000) == [
         {
             "rnti": 7,
             "period_ms": 50,
             "served_bytes": 75_000,
             "received_bytes": 750,
             "busy_ms": 50,
-            "queued_bytes": 3000,
+            "queued_bytes": 100_000,
         }
     ]
-    assert told(lines, 60, 90_000, 0, 3000) == []
+    assert told(lines, 60, 90_000, 0, 100_000) == []
 
 
 def test_without_a_queue_the_resource_blocks_tell_for_how_long_a_user_was_busy(xapp):
@@ -53,6 +53,13 @@ def test_without_a_queue_the_resource_blocks_tell_for_how_long_a_user_was_busy(x
     assert (line["busy_ms"], line["queued_bytes"]) == (10, None)
     [line] = told(lines, 100, 20_000, 1484 + 14_840, 0)
     assert (line["busy_ms"], line["queued_bytes"]) == (50, 0)
+
+
+def test_two_packets_in_flight_are_no_queue(xapp):
+    lines = xapp.Lines(BLOCKS_PER_SECOND)
+    told(lines, 0, 0, 0, 3000)
+    [line] = told(lines, 50, 3000, 1484, 3000)
+    assert (line["busy_ms"], line["queued_bytes"]) == (10, 3000)
 
 
 def test_counters_that_begin_again_begin_a_period(xapp):

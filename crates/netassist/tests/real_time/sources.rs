@@ -21,14 +21,14 @@ use tokio_tungstenite::tungstenite::Message;
 pub(crate) const SETTINGS: GnbSettings =
     GnbSettings { downlink_slots_per_second: 1400, network_rtt: Some(Span::from_millis(10)) };
 
-/// A message of a base station with one user: 12 Mbit/s, and something queued.
+/// A message of a base station with one user: 12 Mbit/s in all slots of 50 ms, and something queued.
 pub(crate) fn report(at_ms: u64) -> String {
     let user = UeReport {
         pci: 1,
         rnti: 17921,
         downlink: Rate::from_mbit_per_sec(12.0),
         uplink: Rate::ZERO,
-        blocks: 35,
+        blocks: 70,
         queued: Bytes::new(3000),
         longest_gap: None,
         uplink_delay: Some(Span::from_millis(8)),
