@@ -88,7 +88,7 @@ impl BaseStation {
             uplink: Rate::ZERO,
             // A slot each millisecond goes to one of the users who have something queued.
             blocks: (busy[user].as_millis_f64() / served_users as f64).ceil() as u64,
-            queued: now.backlog,
+            queued: Some(now.backlog),
             longest_gap: None,
             uplink_delay: Some(SLOT),
         });

@@ -29,7 +29,7 @@ pub(crate) fn report(at_ms: u64) -> String {
         downlink: Rate::from_mbit_per_sec(12.0),
         uplink: Rate::ZERO,
         blocks: 70,
-        queued: Bytes::new(3000),
+        queued: Some(Bytes::new(3000)),
         longest_gap: None,
         uplink_delay: Some(Span::from_millis(8)),
     };

@@ -60,8 +60,8 @@ pub struct UeReport {
     pub uplink: Rate,
     /// Transport blocks that were sent to the user, acknowledged or not.
     pub blocks: u64,
-    /// The user's queue at the end of the period; zero if unknown.
-    pub queued: Bytes,
+    /// The user's queue at the end of the period, where it is reported.
+    pub queued: Option<Bytes>,
     /// The longest time between two transmissions to the user.
     pub longest_gap: Option<Span>,
     /// From the user's request to send until its data were decoded, on average; `None` if it made no request.
@@ -188,7 +188,7 @@ impl Ue {
             downlink: rate("dl_brate", self.dl_brate)?,
             uplink: rate("ul_brate", self.ul_brate)?,
             blocks: count("dl_nof_ok", self.dl_nof_ok)? + count("dl_nof_nok", self.dl_nof_nok)?,
-            queued: Bytes::new(count("dl_bs", self.dl_bs.unwrap_or(0.0))?),
+            queued: self.dl_bs.map(|bytes| count("dl_bs", bytes)).transpose()?.map(Bytes::new),
             longest_gap: self.max_pdsch_distance.and_then(delay),
             uplink_delay: request.map(|request| request + decoding),
         })
@@ -273,7 +273,7 @@ pub(super) mod tests {
         let (users, malformed) = users(OCUDU);
         let [user] = users[..] else { panic!("{users:?}") };
         assert_eq!((user.pci, user.rnti, user.blocks, malformed), (1, 17921, 35, 0));
-        assert_eq!(user.queued, Bytes::new(3000));
+        assert_eq!(user.queued, Some(Bytes::new(3000)));
         assert_eq!(user.uplink_delay, Some(Span::from_millis(8)), "request and decoding");
     }
 
@@ -330,7 +330,7 @@ pub(super) mod tests {
     #[test]
     fn a_user_whose_waiting_bytes_are_not_reported_counts() {
         let (users, left_out) = users(&LEGACY.replace(r#""dl_bs":3000,"#, ""));
-        assert_eq!((users.len(), users[0].queued, left_out), (1, Bytes::ZERO, 0));
+        assert_eq!((users.len(), users[0].queued, left_out), (1, None, 0));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub struct GnbReader {
 #[derive(Debug, Clone, Copy)]
 struct Before {
     at_ms: u64,
-    queued: Bytes,
+    queued: Option<Bytes>,
 }
 
 impl GnbReader {
@@ -103,7 +103,7 @@ impl GnbReader {
             period,
             served: user.downlink.bytes_in(period),
             busy: Some((self.busy(period, before.queued, user, served_users), Evidence::Queue)),
-            queued: Some(user.queued),
+            queued: user.queued,
             received: Some(user.uplink.bytes_in(period)),
             uplink_delay: user.uplink_delay,
             base_rtt: BaseRtt::ToBaseStation(self.settings.network_rtt),
@@ -111,8 +111,9 @@ impl GnbReader {
         Some(counters.sample(now))
     }
 
-    fn busy(&self, period: Span, queued_before: Bytes, user: &UeReport, served_users: u64) -> Span {
-        if queued_before.min(user.queued) > IN_FLIGHT + user.downlink.bytes_in(UNACKNOWLEDGED_FOR) {
+    fn busy(&self, period: Span, before: Option<Bytes>, user: &UeReport, served_users: u64) -> Span {
+        // An unknown queue is below every number.
+        if before.min(user.queued) > Some(IN_FLIGHT + user.downlink.bytes_in(UNACKNOWLEDGED_FOR)) {
             return period;
         }
         let slots = user.blocks.saturating_mul(served_users);
@@ -139,7 +140,7 @@ fn entry(user: &UeReport) -> serde_json::Value {
     let bits = |rate: Rate| rate.as_bytes_per_sec() * 8;
     let mut entry = serde_json::json!({
         "pci": user.pci, "rnti": user.rnti, "dl_brate": bits(user.downlink), "ul_brate": bits(user.uplink),
-        "dl_nof_ok": user.blocks, "dl_nof_nok": 0, "dl_bs": user.queued.get(),
+        "dl_nof_ok": user.blocks, "dl_nof_nok": 0, "dl_bs": user.queued.map(Bytes::get),
     });
     if let Some(gap) = user.longest_gap {
         entry["max_pdsch_distance"] = gap.as_millis_f64().into();
@@ -166,7 +167,7 @@ mod tests {
             downlink: Rate::from_mbit_per_sec(12.0),
             uplink: Rate::ZERO,
             blocks,
-            queued: Bytes::new(queued),
+            queued: Some(Bytes::new(queued)),
             longest_gap: None,
             uplink_delay: None,
         }
