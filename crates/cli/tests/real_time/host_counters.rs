@@ -3,18 +3,20 @@
 
 use crate::can_emulate;
 use crate::cell::Cell;
-use crate::common::{AssistService, cellcc};
-use cellcc_assist::{AdviceClass, Estimate, Estimator, PassiveCounters, PassiveReader};
+use crate::common::{AssistService, cellcc, interruptible, signal};
+use cellcc_assist::{AdviceClass, BaseRtt, Estimate, Estimator, Evidence, PassiveCounters, PassiveReader};
 use cellcc_kernel::{HostCounters, Machine};
+use cellcc_netassist::SourceName;
+use cellcc_netassist::source::UserCounters;
 use cellcc_test_support::{alone, needs_punctuality, skip};
 use cellcc_units::{Rate, Span, Time};
 use libbpf_rs::query::ProgInfoIter;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -188,6 +190,38 @@ fn what_cannot_be_counted_is_refused_with_what_to_do() {
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(message.contains("needs CAP_BPF") && message.contains("as root"), "{message}");
+}
+
+#[test]
+fn counts_are_printed_as_lines_until_the_command_is_interrupted() {
+    let _alone = alone();
+    if !can_count() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let cell = Cell::start(1, LINK_MBIT);
+    let config = CONFIG.replace("10.45.0.2", &cell.user(0).to_string());
+    fs::write(folder.path().join("netassist.toml"), config).unwrap();
+    let before = programs();
+    let mut count = interruptible(folder.path());
+    count.args(["assist", "count", &cell.interface, "netassist.toml"]).stdout(Stdio::piped());
+    cell.outside().command(&mut count);
+    let mut count = count.spawn().unwrap();
+    let lines = BufReader::new(count.stdout.take().unwrap()).lines();
+    let mut counters = lines.map(|line| UserCounters::parse(&line.unwrap(), None).expect("a line"));
+    let mut server = cell.connect(0, "cubic");
+    let demand = AtomicU64::new(TENTH);
+    std::thread::scope(|scope| {
+        scope.spawn(|| write(&mut server, &demand));
+        let served = counters.find(|counters| !counters.served.is_zero()).expect("it counts");
+        assert_eq!(served.user, SourceName::Name("alice".into()));
+        assert!(matches!(served.base_rtt, BaseRtt::ToUser(rtt) if rtt >= Span::from_millis(20)), "{served}");
+        assert!(matches!(served.busy, Some((_, Evidence::RoundTrips))), "{served}");
+        demand.store(END, Ordering::Relaxed);
+    });
+    signal(&count, "INT");
+    assert!(count.wait().unwrap().success());
+    assert_eq!(programs(), before, "none of its programs stays");
 }
 
 fn configured_for_anybody(folder: &Path) {
