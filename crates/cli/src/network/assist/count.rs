@@ -46,35 +46,31 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Exit> {
                 _ = stop.wait_for(|stop| *stop) => return Ok(ExitCode::SUCCESS),
             };
             let counted = counted.ok_or_else(|| Exit::input("the configuration has no [[user]] to count"))?;
-            if let Err(problem) = pass_on(counted, receiver.as_ref())?
-                && let Some(line) = problems.line(Instant::now(), &problem)
-            {
+            let problem = match counted {
+                Ok(counted) => pass_on(&counted, receiver.as_ref())?,
+                Err(problem) => Some(problem),
+            };
+            if let Some(line) = problem.and_then(|problem| problems.line(Instant::now(), &problem)) {
                 tell(&line);
             }
         }
     })
 }
 
-/// Prints the lines, or sends them; the inner error is one after which it goes on.
-fn pass_on(
-    counted: Result<Vec<UserCounters>, String>,
-    receiver: Option<&UdpSocket>,
-) -> Result<Result<(), String>, Exit> {
-    let counted = match counted {
-        Ok(counted) => counted,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    for counters in &counted {
-        match receiver {
-            None => print(&counters.to_string())?,
-            Some(receiver) => {
-                if let Err(error) = receiver.send(counters.to_string().as_bytes()) {
-                    return Ok(Err(format!("no service receives the lines: {error}")));
-                }
+/// Prints the lines, or sends them, or returns the reason why they cannot be sent.
+fn pass_on(counted: &[UserCounters], receiver: Option<&UdpSocket>) -> Result<Option<String>, Exit> {
+    for line in counted.iter().map(UserCounters::to_string) {
+        match receiver.map(|receiver| receiver.send(line.as_bytes())) {
+            None => print(&line)?,
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                return Ok(Some(format!(
+                    "the lines cannot be sent, so start a service that reads them: {error}"
+                )));
             }
         }
     }
-    Ok(Ok(()))
+    Ok(None)
 }
 
 /// A socket that sends to this address.

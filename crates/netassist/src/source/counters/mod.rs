@@ -52,7 +52,7 @@ impl MessageReader for CountersReader {
 }
 
 /// Lines that arrive in datagrams, or a recording of them.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountersSource {
     /// Where they arrive, on this machine's loopback.
