@@ -109,6 +109,7 @@ impl SourceKind for CountersSource {
 mod tests {
     use super::*;
     use crate::identity::SourceName;
+    use crate::source::SourceConfig;
     use cellcc_assist::Knowledge;
 
     fn read(text: &str) -> Reading {
@@ -149,11 +150,11 @@ mod tests {
     }
 
     #[test]
-    fn a_table_for_an_earlier_xapp_is_read_and_one_without_an_input_names_what_it_needs() {
-        let table =
-            "address = \"127.0.0.1:5\"\npci = 1\nresource_blocks_per_second = 148400\nnames = \"tunnel\"";
-        let source: CountersSource = toml::from_str(table).unwrap();
+    fn a_table_for_an_earlier_xapp_is_read_and_another_key_is_refused() {
+        let table = "kind = \"flexric\"\naddress = \"127.0.0.1:5\"\npci = 1\nresource_blocks_per_second = 148400\nnames = \"tunnel\"";
+        let SourceConfig::CountersSource(source) = toml::from_str(table).unwrap() else { panic!("{table}") };
         assert_eq!((source.pci, source.reads()), (Some(1), "127.0.0.1:5".to_owned()));
-        assert!(toml::from_str::<CountersSource>("addres = 1").is_err());
+        let error = toml::from_str::<SourceConfig>(&table.replace("pci", "cell")).unwrap_err().to_string();
+        assert!(error.contains("unknown field `cell`, expected one of `address`, `file`, `pci`"), "{error}");
     }
 }
