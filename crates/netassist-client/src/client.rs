@@ -122,10 +122,10 @@ impl Client {
 }
 
 /// Connects, again and again.
-async fn run(dialler: Dialler, conversation: Conversation, mut changed: mpsc::UnboundedReceiver<Change>) {
+async fn run(mut dialler: Dialler, conversation: Conversation, mut changed: mpsc::UnboundedReceiver<Change>) {
     let mut backoff = Backoff::default();
     loop {
-        let problem = match &dialler {
+        let problem = match &mut dialler {
             Dialler::Quic(quic) => quic.converse(&conversation, &mut changed).await,
             Dialler::Nats(nats) => nats.converse(&conversation, &mut changed).await,
         };

@@ -120,6 +120,10 @@ impl Conversation {
         (self.listener)(ClientEvent::Lost(reason));
     }
 
+    pub(crate) fn granted(&self, user: IpAddr) {
+        (self.listener)(ClientEvent::Granted(user));
+    }
+
     pub(crate) fn denied(&self, user: Option<IpAddr>, reason: &str) {
         (self.listener)(ClientEvent::Denied { user, reason });
     }
@@ -160,7 +164,7 @@ impl Conversation {
                         wanted.refusals = 0;
                     }
                     if known.is_none() {
-                        (self.listener)(ClientEvent::Granted(user));
+                        self.granted(user);
                     }
                 }
                 Err(_) => self.unusable(),

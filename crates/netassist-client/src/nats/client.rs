@@ -23,16 +23,31 @@ pub(crate) struct Dialler {
     url: BrokerUrl,
     name: PeerName,
     tls: rustls::ClientConfig,
+    known: Known,
+}
+
+/// The result of earlier connections. It holds on the next one, because a user's key outlives the services and their broker:
+/// reports continue before a service has answered again.
+#[derive(Default)]
+struct Known {
+    keys: Keys,
+    /// The site that has reported each user last.
+    sites: HashMap<[u8; 16], String>,
 }
 
 impl Dialler {
     pub(crate) fn new(url: BrokerUrl, credentials: &Credentials) -> Result<Self, CertificateError> {
-        Ok(Self { url, name: credentials.name().clone(), tls: credentials.client_tls()? })
+        Ok(Self {
+            url,
+            name: credentials.name().clone(),
+            tls: credentials.client_tls()?,
+            known: Known::default(),
+        })
     }
 
     /// Connects, and goes on until the connection is lost: why.
     pub(crate) async fn converse(
-        &self,
+        &mut self,
         conversation: &Conversation,
         changed: &mut mpsc::UnboundedReceiver<Change>,
     ) -> String {
@@ -45,7 +60,7 @@ impl Dialler {
     }
 
     async fn talk(
-        &self,
+        &mut self,
         mut connection: Connection,
         conversation: &Conversation,
         changed: &mut mpsc::UnboundedReceiver<Change>,
@@ -59,7 +74,8 @@ impl Dialler {
         while changed.try_recv().is_ok() {}
         let mut unasked = VecDeque::from(conversation.everything());
         let pace = Pace::start();
-        let mut brought = Brought::new(&client, conversation);
+        let mut brought = Brought::new(&client, conversation, &mut self.known);
+        brought.resume().await?;
         let mut renewals = tokio::time::interval(RENEWAL_INTERVAL);
         let mut turn = 0;
         loop {
@@ -123,25 +139,35 @@ impl Asking<'_> {
 struct Brought<'a> {
     client: &'a Client,
     conversation: &'a Conversation,
-    keys: Keys,
+    known: &'a mut Known,
     /// The subscription for each user.
     subscriptions: HashMap<IpAddr, (UserKey, u64)>,
     /// The subscriptions whose messages count.
     open: HashSet<u64>,
-    /// The site that has reported each user last.
-    sites: HashMap<[u8; 16], String>,
 }
 
 impl<'a> Brought<'a> {
-    fn new(client: &'a Client, conversation: &'a Conversation) -> Self {
-        Self {
-            client,
-            conversation,
-            keys: Keys::default(),
-            subscriptions: HashMap::new(),
-            open: HashSet::new(),
-            sites: HashMap::new(),
+    fn new(client: &'a Client, conversation: &'a Conversation, known: &'a mut Known) -> Self {
+        Self { client, conversation, known, subscriptions: HashMap::new(), open: HashSet::new() }
+    }
+
+    /// Subscribes to the users of the connection before that are still wanted.
+    async fn resume(&mut self) -> Result<(), String> {
+        let known = lock(&self.known.keys).clone();
+        for (key, user) in known {
+            if self.conversation.is_wanted(user) {
+                self.subscribe(user, UserKey(key)).await?;
+                self.conversation.granted(user);
+            } else {
+                self.forget(&key);
+            }
         }
+        Ok(())
+    }
+
+    fn forget(&mut self, key: &[u8; 16]) {
+        lock(&self.known.keys).remove(key);
+        self.known.sites.remove(key);
     }
 
     async fn on_answer(&mut self, message: &Message) -> Result<(), String> {
@@ -158,9 +184,11 @@ impl<'a> Brought<'a> {
                 if let Ok(key) = u128::from_str_radix(key, 16) {
                     self.subscribe(*user, UserKey(key.to_be_bytes())).await?;
                 }
-                self.conversation.on_answer(answer, &self.keys);
+                self.conversation.on_answer(answer, &self.known.keys);
             }
-            Answer::Refused { .. } | Answer::Ended { .. } => self.conversation.on_answer(answer, &self.keys),
+            Answer::Refused { .. } | Answer::Ended { .. } => {
+                self.conversation.on_answer(answer, &self.known.keys)
+            }
         }
         Ok(())
     }
@@ -179,8 +207,7 @@ impl<'a> Brought<'a> {
     async fn unsubscribe(&mut self, user: IpAddr) -> Result<(), String> {
         let Some((key, sid)) = self.subscriptions.remove(&user) else { return Ok(()) };
         self.open.remove(&sid);
-        lock(&self.keys).remove(&key.0);
-        self.sites.remove(&key.0);
+        self.forget(&key.0);
         self.client.unsubscribe(sid).await
     }
 
@@ -192,7 +219,7 @@ impl<'a> Brought<'a> {
     }
 
     async fn on_refused(&mut self, what: &str) -> Result<(), String> {
-        let user = subject::key_in(what).and_then(|key| lock(&self.keys).get(&key.0).copied());
+        let user = subject::key_in(what).and_then(|key| lock(&self.known.keys).get(&key.0).copied());
         self.conversation.denied(user, &format!("the broker refuses: {what}"));
         match user {
             Some(user) => self.unsubscribe(user).await,
@@ -212,13 +239,13 @@ impl<'a> Brought<'a> {
             return self.conversation.unusable();
         };
         if let Some(record) = self.of_site(record, site) {
-            self.conversation.on_record(&record, arrived_at, &lock(&self.keys));
+            self.conversation.on_record(&record, arrived_at, &lock(&self.known.keys));
         }
     }
 
     /// The record as the receiver is to see it. Each site counts by itself: the first record of another one restarts the count.
     fn of_site(&mut self, record: AdviceRecord, site: &str) -> Option<AdviceRecord> {
-        match self.sites.get_mut(&record.user) {
+        match self.known.sites.get_mut(&record.user) {
             Some(known) if known == site => Some(record),
             // The site that the user has left, which has noticed that its source is silent.
             Some(_) if record.stale => None,
@@ -227,7 +254,7 @@ impl<'a> Brought<'a> {
                 Some(AdviceRecord { first: true, handover: true, ..record })
             }
             None => {
-                self.sites.insert(record.user, site.to_owned());
+                self.known.sites.insert(record.user, site.to_owned());
                 Some(record)
             }
         }

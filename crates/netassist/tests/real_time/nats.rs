@@ -5,10 +5,11 @@ use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening};
 use cellcc_assist::{AdviceRecord, Arrivals};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
+use cellcc_test_support::needs_punctuality;
 use cellcc_units::Span;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, Runtime};
 
 fn record(heard: ListenerEvent) -> Option<AdviceRecord> {
     match heard {
@@ -123,6 +124,56 @@ async fn a_broker_that_was_killed_and_is_back_is_found_again_by_both_sides() {
     edge.until("no task outlives its connection", |_| tasks() <= tasks_at_first + 2).await;
     // The sessions of lost connections count until they are forgotten; each has its one user.
     assert!(edge.server.sizes().0 <= 4, "{:?}", edge.server.sizes());
+}
+
+/// Measures Alice each 50 ms, so often.
+async fn measures(edge: &Edge, times: usize) {
+    for _ in 0..times {
+        edge.measure("alice", 12.0);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A broker that is gone for two seconds: the time after its start in which a server hears of its user again. Another server,
+/// over QUIC, hears of each measurement meanwhile.
+async fn heard_again_after() -> Option<Duration> {
+    let (edge, mut broker, mut over_nats) = edge_and_server().await?;
+    let mut over_quic = edge.client(edge.credentials(Role::Server, "video-2"));
+    over_quic.client.want(ALICE, 1, None);
+    over_quic.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    hears_of(&edge, "alice", &mut over_nats).await;
+    over_quic.so_far();
+    let before = edge.server.counts().0.samples;
+    broker.kill();
+    measures(&edge, 40).await;
+    over_nats.so_far();
+    broker.start_again();
+    let began = Instant::now();
+    while !over_nats.so_far().into_iter().any(|heard| record(heard).is_some()) {
+        assert!(began.elapsed() < HANG_TIMEOUT, "nothing was heard");
+        measures(&edge, 1).await;
+    }
+    let time = began.elapsed();
+    for _ in before..edge.server.counts().0.samples {
+        let heard = over_quic.hears().await;
+        assert!(matches!(heard, ListenerEvent::Record(ALICE, _)), "{heard:?}");
+    }
+    Some(time)
+}
+
+mod punctual {
+    use super::*;
+
+    /// It was up to fifteen: both ends wait for up to five before an attempt, and a client that was first asked again after ten.
+    #[test]
+    fn a_broker_that_was_killed_and_is_back_is_heard_within_five_seconds_and_nobody_over_quic_notices() {
+        needs_punctuality(|| {
+            for _ in 0..3 {
+                let Some(time) = Runtime::new().unwrap().block_on(heard_again_after()) else { return };
+                assert!(time < Duration::from_secs(5), "{time:?}");
+            }
+        });
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,8 @@
 //! An impostor of a broker, without a certificate or with one: a client's memory for it is bounded.
 
 use crate::broker::folder_of;
-use crate::support::{Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
+use crate::support::{ALICE, Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
+use cellcc_assist::AdviceRecord;
 use cellcc_netassist::Authority;
 use cellcc_netassist_client::{BrokerUrl, Role, ServiceAddress};
 use std::net::Ipv4Addr;
@@ -95,6 +96,15 @@ async fn welcome(stream: &mut BufReader<TlsStream<TcpStream>>) {
     stream.flush().await.unwrap();
 }
 
+/// The other end of the next connection, with which everything is in order so far.
+async fn welcomed(listener: &TcpListener, authority: &Authority) -> BufReader<TlsStream<TcpStream>> {
+    let mut socket = next(listener).await;
+    socket.write_all(b"INFO {\"tls_required\":true}\r\n").await.unwrap();
+    let mut stream = after_tls(authority, socket).await;
+    welcome(&mut stream).await;
+    stream
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_waits_for_tls_before_it_greets_is_connected_to() {
     let authority = Arc::new(Authority::new().unwrap());
@@ -115,10 +125,7 @@ async fn a_broker_that_only_pings_has_few_answers() {
     let edge = Edge::of(Arc::clone(&authority), "edge");
     let (listener, url) = impostor().await;
     let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
-    let mut socket = next(&listener).await;
-    socket.write_all(b"INFO {\"tls_required\":true}\r\n").await.unwrap();
-    let mut stream = after_tls(&authority, socket).await;
-    welcome(&mut stream).await;
+    let mut stream = welcomed(&listener, &authority).await;
     client.is_connected().await;
     let pings = b"PING\r\n".repeat(1000);
     for _ in 0..1000 {
@@ -131,4 +138,41 @@ async fn a_broker_that_only_pings_has_few_answers() {
     let pongs = said.windows(6).filter(|bytes| bytes == b"PONG\r\n").count();
     assert!((1..100_000).contains(&pongs), "{pongs} answers to a million pings");
     is_lost(&mut client).await;
+}
+
+/// Reads lines up to one that begins so.
+async fn says(stream: &mut BufReader<TlsStream<TcpStream>>, beginning: &str) {
+    let mut line = String::new();
+    while !line.starts_with(beginning) {
+        line.clear();
+        let read = timeout(HANG_TIMEOUT, stream.read_line(&mut line)).await.expect("it says so").unwrap();
+        assert_ne!(read, 0, "it ends without `{beginning}`");
+    }
+}
+
+/// A client whose request came to the broker before the service was back heard nothing until it asked again, up to ten seconds
+/// later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_back_hears_of_its_users_before_a_service_has_answered() {
+    let authority = Arc::new(Authority::new().unwrap());
+    let edge = Edge::of(Arc::clone(&authority), "edge");
+    let (listener, url) = impostor().await;
+    let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
+    client.client.want(ALICE, 1, None);
+    let mut stream = welcomed(&listener, &authority).await;
+    let key = "ab".repeat(16);
+    let answer = format!(r#"{{"subscribed":{{"user":"{ALICE}","key":"{key}"}}}}"#);
+    stream.write_all(format!("MSG a 1 {}\r\n{answer}\r\n", answer.len()).as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+    let subscription = format!("SUB na.v1.*.*.{key} 2\r\n");
+    says(&mut stream, &subscription).await;
+    drop(stream);
+    is_lost(&mut client).await;
+    let mut stream = welcomed(&listener, &authority).await;
+    says(&mut stream, &subscription).await;
+    let record = AdviceRecord { user: [0xab; 16], ..AdviceRecord::EXAMPLE };
+    let message = [format!("MSG na.v1.edge.1.{key} 2 64\r\n").as_bytes(), &record.encode(), b"\r\n"].concat();
+    stream.write_all(&message).await.unwrap();
+    stream.flush().await.unwrap();
+    client.hears_that(|heard| (heard == ListenerEvent::Record(ALICE, record)).then_some(())).await;
 }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - Servers wait, pace themselves and renew as the real client does, by the same functions (`Backoff`, `Allowance`) and
-//!   constants.
+//!   constants. A server that is connected again subscribes to its users of before at once.
 //! - All machines of a region fail at once. The hub is back first, the sites within [`Plan::boot`] after it.
 //! - A peer without power is noticed by pings that stay unanswered. A connection that is tried meanwhile ends after
 //!   five seconds, or with one of TCP's repeated SYNs (after 1 s and 3 s: RFC 6298) if the hub is back by then.
@@ -255,6 +255,9 @@ impl<'a> Region<'a> {
             Event::Connected { server } => {
                 self.connections.push(now);
                 let connection = self.servers[server].connect(now);
+                for user in self.servers[server].users.clone() {
+                    self.subscribe(now, server, user);
+                }
                 self.schedule(now, Event::Ask { server });
                 self.schedule(now + RENEWAL_INTERVAL, Event::Renew { server, connection });
             }
@@ -340,9 +343,13 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// The server subscribes, if it has not: the hub tells the leaves.
     fn granted(&mut self, now: Time, server: usize, user: usize) {
         self.servers[server].granted(user);
+        self.subscribe(now, server, user);
+    }
+
+    /// The server subscribes, if it has not: the hub tells the leaves.
+    fn subscribe(&mut self, now: Time, server: usize, user: usize) {
         if self.users[user].subscribed_at.is_some() {
             return;
         }
@@ -352,7 +359,8 @@ impl<'a> Region<'a> {
             let reported_at = (now + HOP).max(self.site_back_at[site]);
             self.links.add(Link::HubToLeaf, site, reported_at, Flow::Subscriptions);
         }
-        self.users[user].subscribed_at = Some(now + HOP * 2);
+        let user = &mut self.users[user];
+        user.subscribed_at = Some((now + HOP).max(self.site_back_at[user.site]) + HOP);
     }
 
     /// The records, now that the receivers and times are known.
