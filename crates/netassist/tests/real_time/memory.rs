@@ -1,6 +1,7 @@
 //! Memory that peers make this process keep. The peak of a process is that of all that it ever did, so each of these tests runs
 //! itself once more, in a process of its own.
 
+use crate::nats_impostor::flooded;
 use crate::sources::SETTINGS;
 use crate::support::HANG_TIMEOUT;
 use cellcc_netassist::ServiceClock;
@@ -65,6 +66,16 @@ fn a_base_station_that_pings_and_does_not_read_makes_nothing_wait() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(pinged());
     });
+    assert!(peak.is_none_or(|peak| peak < 32), "{peak:?} MB");
+}
+
+/// 16 MB may wait; `async-nats` keeps as much as comes (docs/decisions/0016).
+#[test]
+fn a_broker_that_floods_takes_a_bounded_part_of_a_clients_memory_and_of_a_services() {
+    let peak =
+        peak_mb("a_broker_that_floods_takes_a_bounded_part_of_a_clients_memory_and_of_a_services", || {
+            tokio::runtime::Runtime::new().unwrap().block_on(flooded());
+        });
     assert!(peak.is_none_or(|peak| peak < 32), "{peak:?} MB");
 }
 

@@ -3,10 +3,11 @@
 use crate::broker::folder_of;
 use crate::support::{ALICE, Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
 use cellcc_assist::AdviceRecord;
-use cellcc_netassist::Authority;
+use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::{BrokerUrl, Role, ServiceAddress};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -24,11 +25,10 @@ async fn next(listener: &TcpListener) -> TcpStream {
     timeout(HANG_TIMEOUT, listener.accept()).await.expect("it connects").unwrap().0
 }
 
-/// How many bytes of this are taken before the connection ends.
-async fn taken(stream: &mut (impl AsyncWrite + Unpin), part: &[u8]) -> usize {
+/// How many bytes of this, and of at most so many, are taken before the connection ends.
+async fn taken(stream: &mut (impl AsyncWrite + Unpin), part: &[u8], at_most: usize) -> usize {
     let mut taken = 0;
-    // A gigabyte is no bound.
-    while taken < 1 << 30 && matches!(timeout(HANG_TIMEOUT, stream.write_all(part)).await, Ok(Ok(()))) {
+    while taken < at_most && matches!(timeout(HANG_TIMEOUT, stream.write_all(part)).await, Ok(Ok(()))) {
         taken += part.len();
     }
     taken
@@ -45,6 +45,8 @@ async fn is_lost(client: &mut Listening) -> String {
 
 /// Bytes in the sockets of both ends besides the read ones.
 const BUFFERED: usize = 16 << 20;
+/// A gigabyte is no bound.
+const UNBOUNDED: usize = 1 << 30;
 
 /// 562 MB were taken in five seconds, and the next attempt began.
 #[tokio::test(flavor = "multi_thread")]
@@ -55,7 +57,7 @@ async fn a_first_line_without_an_end_is_not_read_to_its_end() {
     let mut client = Listening::start(ServiceAddress::Nats(url.clone()), edge.credentials(Role::Server, "a"));
     let mut line = [b'x'; 1 << 16];
     line[..5].copy_from_slice(b"INFO ");
-    let of_client = taken(&mut next(&listener).await, &line).await;
+    let of_client = taken(&mut next(&listener).await, &line, UNBOUNDED).await;
     let reason = is_lost(&mut client).await;
     assert!(
         of_client < BUFFERED && reason.contains("a line of more than 32768 bytes"),
@@ -64,7 +66,7 @@ async fn a_first_line_without_an_end_is_not_read_to_its_end() {
     drop(client);
     // The service dials with the same code.
     edge.publish_through(&url, &[]);
-    let of_service = taken(&mut next(&listener).await, &line).await;
+    let of_service = taken(&mut next(&listener).await, &line, UNBOUNDED).await;
     assert!(of_service < BUFFERED, "{of_service} bytes");
 }
 
@@ -175,4 +177,83 @@ async fn a_client_that_is_back_hears_of_its_users_before_a_service_has_answered(
     stream.write_all(&message).await.unwrap();
     stream.flush().await.unwrap();
     client.hears_that(|heard| (heard == ListenerEvent::Record(ALICE, record)).then_some(())).await;
+}
+
+/// A request of a client that is none, for a subscription that nobody has.
+fn unusable_message() -> Vec<u8> {
+    [&b"MSG na.ask.v1.server.a 9 b 4000\r\n"[..], &[b'x'; 4000], b"\r\n"].concat()
+}
+
+/// A client and a service, each with a broker that sends four times what may wait of everything that a broker can send.
+pub(crate) async fn flooded() {
+    const FLOOD: usize = 64 << 20;
+    let authority = Arc::new(Authority::new().unwrap());
+    let edge = Edge::of(Arc::clone(&authority), "edge");
+    let ((of_client, url), (of_service, url_of_service)) = (impostor().await, impostor().await);
+    let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
+    edge.publish_through(&url_of_service, &[]);
+    let long = [b'x'; 1 << 16];
+    for listener in [of_client, of_service] {
+        let mut stream = welcomed(&listener, &authority).await;
+        assert!(taken(&mut stream, &unusable_message(), FLOOD).await >= FLOOD, "all of it is read");
+        drop(stream);
+        let mut stream = welcomed(&listener, &authority).await;
+        stream.write_all(b"MSG a 9 1000000000\r\n").await.unwrap();
+        assert!(taken(&mut stream, &long, FLOOD).await >= FLOOD, "all of it is read");
+        drop(stream);
+        let mut stream = welcomed(&listener, &authority).await;
+        stream.write_all(b"INFO ").await.unwrap();
+        assert!(taken(&mut stream, &long, FLOOD).await < BUFFERED, "a line has an end");
+    }
+    let is_record =
+        |heard: &ListenerEvent| matches!(heard, ListenerEvent::Record(..) | ListenerEvent::Granted(_));
+    assert!(!client.so_far().iter().any(is_record));
+    assert!(edge.server.counts().1.malformed > 0 && edge.server.sizes().0 == 0, "no registration");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_floods_a_service_takes_no_record_from_a_server_over_quic() {
+    let authority = Arc::new(Authority::new().unwrap());
+    let edge = Edge::of(Arc::clone(&authority), "edge");
+    let (listener, url) = impostor().await;
+    edge.publish_through(&url, &[]);
+    let sent = Arc::new(AtomicUsize::new(0));
+    let so_far = Arc::clone(&sent);
+    let flood = tokio::spawn(async move {
+        let mut stream = welcomed(&listener, &authority).await;
+        let part = unusable_message();
+        while stream.write_all(&part).await.is_ok() {
+            so_far.fetch_add(part.len(), Ordering::Relaxed);
+        }
+    });
+    let mut server = edge.client(edge.credentials(Role::Server, "a"));
+    server.client.want(ALICE, 1, None);
+    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    edge.until("flooded", |server| server.counts().1.malformed > 0).await;
+    let before = sent.load(Ordering::Relaxed);
+    for mbit in 1..=200 {
+        edge.measure("alice", mbit.into());
+        let heard = server.hears().await;
+        let ListenerEvent::Record(ALICE, record) = heard else { panic!("{heard:?}") };
+        assert_eq!(record.downlink.as_mbit_per_sec(), f64::from(mbit));
+    }
+    assert!(sent.load(Ordering::Relaxed) > before && edge.server.has_broker(), "the flood went on");
+    flood.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_stalls_is_left_by_both_ends_and_what_waits_for_it_has_a_bound() {
+    let authority = Arc::new(Authority::new().unwrap());
+    let edge = Edge::of(Arc::clone(&authority), "edge");
+    let ((of_client, url), (of_service, url_of_service)) = (impostor().await, impostor().await);
+    let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
+    edge.publish_through(&url_of_service, &[]);
+    let _silent = (welcomed(&of_client, &authority).await, welcomed(&of_service, &authority).await);
+    edge.until("connected", Server::has_broker).await;
+    // 15 MB: many times the room of a socket.
+    (0..100_000).for_each(|_| edge.measure("alice", 12.0));
+    assert!(edge.server.counts().1.broker_records_dropped > 0, "{:?}", edge.server.counts());
+    let reason = is_lost(&mut client).await;
+    assert!(reason.contains("the broker does not answer"), "{reason}");
+    edge.until("left", |server| !server.has_broker()).await;
 }
