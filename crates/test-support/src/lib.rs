@@ -8,6 +8,7 @@
 
 pub mod benchmark;
 mod machine;
+pub mod nats_server;
 mod punctuality;
 mod schemes;
 
@@ -16,7 +17,7 @@ pub use schemes::{KINDS, schemes_without};
 
 use std::fmt;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -70,6 +71,18 @@ fn schemes_of_ours() -> Option<String> {
 pub fn skip(reason: impl fmt::Display) {
     assert!(std::env::var_os("CI").is_none(), "this test cannot run: {reason}");
     say(&format!("SKIPPED: {reason}"));
+}
+
+/// The memory of a process in KiB by the line of proc_pid_status(5) with this name: `VmRSS` is resident now, `VmHWM` was at the
+/// peak. `process` is a number, or `self`.
+///
+/// # Errors
+/// There is no such process, or no such line.
+pub fn memory_kib(process: impl fmt::Display, name: &str) -> io::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    kib.ok_or_else(|| io::Error::other(format!("no {name} of the process {process}")))
 }
 
 /// A line on standard error, in one piece. Not `eprintln!`: cargo hides its output in a test that passes.

@@ -6,9 +6,8 @@ mod moving_users;
 
 use crate::can_emulate;
 use cellcc_kernel::{Machine, Scheme};
-use cellcc_test_support::{alone_in_the_kernel, needs_punctuality, skip};
+use cellcc_test_support::{alone_in_the_kernel, nats_server, needs_punctuality, skip};
 use moving_users::Schedule;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,12 +16,13 @@ use std::time::Duration;
 const SCHEDULE: Schedule =
     Schedule { warm_up: Duration::from_secs(3), move_interval: Duration::from_secs(3), moves: 2 };
 
-fn is_there(program: &str) -> bool {
-    let is_there = Command::new(program).arg("--version").output().is_ok();
-    if !is_there {
-        skip(format!("{program} is missing: apt-get install nftables nats-server"));
+fn programs_are_there() -> bool {
+    let nft = Command::new("nft").arg("--version").output();
+    let are_there = nft.is_ok() && nats_server::program().is_some();
+    if !are_there {
+        skip("nft or nats-server is missing: apt-get install nftables nats-server");
     }
-    is_there
+    are_there
 }
 
 mod punctual {
@@ -37,12 +37,7 @@ mod punctual {
                 skip(refusal);
                 return;
             }
-            let broker = if Path::new("/usr/sbin/nats-server").exists() {
-                "/usr/sbin/nats-server"
-            } else {
-                "nats-server"
-            };
-            if !is_there("nft") || !is_there(broker) || !can_emulate() {
+            if !programs_are_there() || !can_emulate() {
                 return;
             }
             let _kernel = alone_in_the_kernel();

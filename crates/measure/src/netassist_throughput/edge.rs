@@ -1,7 +1,7 @@
 //! The service, its measurements, and the broker perhaps.
 
 use super::broker::Broker;
-use super::process;
+use super::resident_bytes;
 use anyhow::{Result, bail};
 use cellcc_assist::{Advice, AdviceClass, Knowledge};
 use cellcc_netassist::{
@@ -94,7 +94,7 @@ impl Edge {
     /// The broker's memory beyond that at its start.
     pub(crate) fn broker_resident(&self) -> Result<Option<u64>> {
         let Some(broker) = &self.broker else { return Ok(None) };
-        let now = process::resident_bytes(&broker.process().to_string())?;
+        let now = resident_bytes(broker.process())?;
         Ok(Some(now.saturating_sub(broker.resident_at_start)))
     }
 

@@ -13,13 +13,13 @@
 
 mod broker;
 mod edge;
-mod process;
 mod subscriber;
 
 use crate::{Arguments, Outcome, usage};
-use anyhow::Result;
+use anyhow::{Context, Result};
+use cellcc_test_support::memory_kib;
 use edge::{Edge, PERIOD};
-use process::Usage;
+use std::fmt::Display;
 use std::process::ExitCode;
 use std::time::Duration;
 use subscriber::Subscriber;
@@ -74,7 +74,7 @@ fn print_runs(through_broker: bool, users: u64, servers: u64, seconds: u64, runs
 
 /// One run: its row of the table.
 fn measure(through_broker: bool, users: u64, servers: u64, time: Duration) -> Result<String> {
-    let empty = process::resident_bytes("self")?;
+    let empty = resident_bytes("self")?;
     let mut edge = Edge::start(through_broker, users, servers)?;
     let subscribers =
         (0..servers).map(|index| Subscriber::start(&edge, index, users)).collect::<Result<Vec<_>>>()?;
@@ -86,7 +86,7 @@ fn measure(through_broker: bool, users: u64, servers: u64, time: Duration) -> Re
     std::thread::sleep(Duration::from_millis(500));
     let after = Usages::now(&edge, &subscribers)?;
     let sent = edge.sent_bytes() - sent_before;
-    let resident = process::resident_bytes("self")?.saturating_sub(empty);
+    let resident = resident_bytes("self")?.saturating_sub(empty);
     let broker_resident = edge.broker_resident()?;
     let heard = subscribers.into_iter().map(Subscriber::end).collect::<Result<Vec<_>>>()?;
     let secs = took.as_secs_f64();
@@ -128,13 +128,31 @@ struct Usages {
 
 impl Usages {
     fn now(edge: &Edge, subscribers: &[Subscriber]) -> Result<Self> {
-        let of = |process: &str| Usage::of(process).map(|usage| usage.0);
-        let servers = subscribers.iter().map(|subscriber| of(&subscriber.process().to_string()));
-        let broker = edge.broker().map(|process| of(&process.to_string())).transpose()?;
+        let servers = subscribers.iter().map(|subscriber| processor_time(subscriber.process()));
+        let broker = edge.broker().map(processor_time).transpose()?;
         Ok(Self {
-            service: of("self")?,
+            service: processor_time("self")?,
             servers: servers.sum::<Result<_>>()?,
             broker: broker.unwrap_or_default(),
         })
     }
+}
+
+/// `USER_HZ` of proc(5), which Linux keeps at 100 for programs.
+const TICK: Duration = Duration::from_millis(10);
+/// `utime` and `stime` of proc(5), counted from the state, which follows the name in brackets.
+const TIMES: [usize; 2] = [11, 12];
+
+/// Processor time of all threads of a process.
+fn processor_time(process: impl Display) -> Result<Duration> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let (_, after) = text.rsplit_once(')').context("no name")?;
+    let fields: Vec<_> = after.split_whitespace().collect();
+    let ticks = TIMES.iter().map(|&at| Ok(fields.get(at).context("no times")?.parse::<u32>()?));
+    Ok(TICK * ticks.sum::<Result<u32>>()?)
+}
+
+/// Memory that a process has now.
+fn resident_bytes(process: impl Display) -> Result<u64> {
+    Ok(memory_kib(process, "VmRSS")? * 1024)
 }

@@ -1,7 +1,7 @@
 //! A server that receives reports on all users, in a process of its own.
 
 use super::edge::{Edge, USERS_OF_A_CLIENT, address, names, runtime, wait_until};
-use super::process::resident_bytes;
+use super::resident_bytes;
 use anyhow::{Context, Result};
 use cellcc_experiment::Distribution;
 use cellcc_netassist::ServiceClock;

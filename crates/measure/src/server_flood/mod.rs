@@ -9,6 +9,7 @@ mod flood;
 use crate::{Arguments, Outcome, usage};
 use cellcc_experiment::Source;
 use cellcc_quic::receive_thread::endpoint;
+use cellcc_test_support::memory_kib;
 use cellcc_transfer::{ClientSettings, Direction, Payload, Request, Trust, VERSION};
 use cellcc_units::{Bytes, Span};
 use flood::{Silent, client_config};
@@ -188,11 +189,7 @@ impl Server {
 
     /// A line of proc_pid_status(5), in MB.
     fn memory_mb(&self, name: &str) -> Outcome<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        let kibibytes: f64 =
-            line.and_then(|line| line.trim().strip_suffix(" kB")).ok_or("no such line")?.parse()?;
-        Ok(kibibytes * 1024.0 / 1e6)
+        Ok(memory_kib(self.process.id(), name)? as f64 * 1024.0 / 1e6)
     }
 
     fn transfer(&self) -> Outcome<ClientSettings> {

@@ -4,14 +4,12 @@ use crate::support::{Edge, HANG_TIMEOUT, Listening, name};
 use cellcc_netassist::{Authority, BrokerClients, KnownServer, PublisherSettings, permissions};
 use cellcc_netassist_client::nats::SubjectToken;
 use cellcc_netassist_client::{BrokerUrl, Credentials, PeerName, Role, ServiceAddress};
+use cellcc_test_support::nats_server;
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::Ipv4Addr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-pub(crate) const GUIDE: &str = include_str!("../../../../docs/how-to/netassist-nats.md");
 
 /// A running broker, killed where a test ends.
 pub(crate) struct Broker {
@@ -35,29 +33,11 @@ impl Drop for Broker {
 
 /// True if there is a nats-server; a test that cannot run says so.
 pub(crate) fn is_there() -> bool {
-    let is_there = program().is_some();
+    let is_there = nats_server::program().is_some();
     if !is_there {
         cellcc_test_support::skip("nats-server is not installed: apt-get install nats-server");
     }
     is_there
-}
-
-/// Debian's, which is not in an ordinary user's PATH, or another one.
-fn program() -> Option<&'static str> {
-    ["nats-server", "/usr/sbin/nats-server"]
-        .into_iter()
-        .find(|program| Command::new(program).arg("--version").output().is_ok())
-}
-
-/// A port that was free just now.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
-}
-
-/// The configuration in the guide that begins with this comment.
-pub(crate) fn example(first_line: &str) -> String {
-    let (_, after) = GUIDE.split_once(&format!("```conf\n{first_line}\n")).expect("the guide has it");
-    after.split_once("```").expect("it ends").0.to_owned()
 }
 
 impl Broker {
@@ -68,10 +48,10 @@ impl Broker {
 
     /// With a certificate for another host, perhaps.
     pub(crate) fn with_certificate(authority: &Authority, host: &str, permissions: &str) -> Self {
-        let port = free_port();
-        let text = example("# nats.conf").replace("4222", &port.to_string());
+        let port = nats_server::free_port().unwrap();
+        let text = nats_server::example("# nats.conf").replace("4222", &port.to_string());
         // Only leaves connect there.
-        let text = text.replace("7422", &free_port().to_string());
+        let text = text.replace("7422", &nats_server::free_port().unwrap().to_string());
         Self::of_configuration(authority, host, &text.replace("nats.example", host), port, permissions)
     }
 
@@ -86,7 +66,7 @@ impl Broker {
         authority.issue(&name(Role::Broker, host), &folder.path().join("keys")).unwrap();
         fs::write(folder.path().join("nats.conf"), text).unwrap();
         fs::write(folder.path().join("permissions.conf"), permissions).unwrap();
-        let process = run(folder.path(), port);
+        let process = nats_server::start(folder.path(), port).unwrap();
         Self { process, folder, port }
     }
 
@@ -96,7 +76,7 @@ impl Broker {
     }
 
     pub(crate) fn start_again(&mut self) {
-        self.process = run(self.folder.path(), self.port);
+        self.process = nats_server::start(self.folder.path(), self.port).unwrap();
     }
 
     pub(crate) fn url(&self) -> BrokerUrl {
@@ -106,27 +86,6 @@ impl Broker {
     pub(crate) fn client(&self, credentials: Credentials) -> Listening {
         Listening::start(ServiceAddress::Nats(self.url()), credentials)
     }
-}
-
-fn run(folder: &Path, port: u16) -> Child {
-    let log = fs::File::create(folder.join("log")).unwrap();
-    let mut process = Command::new(program().expect("nats-server is there"))
-        .args(["--config", "nats.conf", "--addr", "127.0.0.1"])
-        .current_dir(folder)
-        .stdout(Stdio::null())
-        .stderr(log)
-        .spawn()
-        .unwrap();
-    let began = std::time::Instant::now();
-    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
-        assert!(
-            began.elapsed() < HANG_TIMEOUT && process.try_wait().unwrap().is_none(),
-            "nats-server: {log}"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    process
 }
 
 /// The lines that a service has logged.

@@ -7,6 +7,7 @@ use crate::support::HANG_TIMEOUT;
 use cellcc_netassist::ServiceClock;
 use cellcc_netassist::source::gnb::{GnbReader, parse};
 use cellcc_netassist::source::{Messages, Plausible, Source, SourceEvent, WebSocketInput};
+use cellcc_test_support::memory_kib;
 use std::net::Ipv4Addr;
 use std::process::Command;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use tokio_tungstenite::accept_async;
 
 /// Set in the process that is measured.
 const MEASURED: &str = "CELLCC_MEASURED_TEST";
-const PEAK: &str = "VmHWM:";
+const PEAK: &str = "peak in MB: ";
 
 /// By how much the peak of a process grows while it does this; `None` in that process itself.
 fn peak_mb(test: &str, work: impl FnOnce()) -> Option<u64> {
@@ -43,9 +44,7 @@ fn peak_mb(test: &str, work: impl FnOnce()) -> Option<u64> {
 }
 
 fn own_peak_mb() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix(PEAK)).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    memory_kib("self", "VmHWM").unwrap() / 1024
 }
 
 /// As a tree of values it took 216 MB.

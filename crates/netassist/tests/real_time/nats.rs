@@ -1,10 +1,11 @@
 //! A service through a broker for clients with rights.
 
-use crate::broker::{Broker, example, free_port, is_there};
+use crate::broker::{Broker, is_there};
 use crate::support::{ALICE, BOB, Edge, HANG_TIMEOUT, ListenerEvent, Listening};
 use cellcc_assist::{AdviceRecord, Arrivals};
 use cellcc_netassist::{Authority, Server};
 use cellcc_netassist_client::Role;
+use cellcc_test_support::nats_server::{example, free_port};
 use cellcc_test_support::needs_punctuality;
 use cellcc_units::Span;
 use std::sync::Arc;
@@ -235,7 +236,8 @@ async fn a_server_at_the_guides_hub_hears_of_users_at_its_leaf() {
     }
     let edge = Edge::start();
     let permissions = edge.permissions_with(&[("video-1", &["alice"])], &["localhost".to_owned()]);
-    let (port, leaf_port, hub_for_leaves) = (free_port(), free_port(), free_port());
+    let (port, leaf_port, hub_for_leaves) =
+        (free_port().unwrap(), free_port().unwrap(), free_port().unwrap());
     let hub = example("# nats.conf")
         .replace("4222", &port.to_string())
         .replace("7422", &hub_for_leaves.to_string());

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use cellcc_emu::namespace::Namespace;
 use cellcc_netassist::base_station::{FIRST_RNTI, PCI, SLOTS_PER_SECOND};
 use cellcc_netassist_client::{BrokerUrl, ClientSettings, Credentials, Role, ServiceAddress};
+use cellcc_test_support::nats_server;
 use libbpf_rs::MapHandle;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -14,11 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const GUIDE: &str = include_str!("../../../../../docs/how-to/netassist-nats.md");
 /// The guide's port for clients; the namespace is ours alone.
 const BROKER: &str = "tls://localhost:4222";
-/// Debian's is not in an ordinary user's PATH.
-const BROKERS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
 /// Far longer than any of them takes to begin.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// Connection tracking follows a namespace's flows once a rule asks for it.
@@ -120,12 +118,10 @@ impl Edge {
 
     /// nats-server with the guide's configuration.
     fn start_broker(&mut self, outside: &Namespace) -> Result<()> {
-        let (_, after) = GUIDE.split_once("```conf\n# nats.conf\n").context("the guide's nats.conf")?;
-        let (text, _) = after.split_once("```").context("its end")?;
-        fs::write(self.folder.join("nats.conf"), text.replace("nats.example", "localhost"))?;
-        let program =
-            BROKERS.into_iter().find(|program| Command::new(program).arg("--version").output().is_ok());
-        let mut command = Command::new(program.context("no nats-server: apt-get install nats-server")?);
+        let text = nats_server::example("# nats.conf").replace("nats.example", "localhost");
+        fs::write(self.folder.join("nats.conf"), text)?;
+        let program = nats_server::program().context("no nats-server: apt-get install nats-server")?;
+        let mut command = Command::new(program);
         command.args(["--config", "nats.conf", "--addr", "127.0.0.1"]);
         self.spawn(outside, "nats-server", command)?;
         self.wait_for("nats-server", "Server is ready")

@@ -13,7 +13,6 @@
 mod edge;
 mod flows;
 mod heard;
-mod memory;
 mod outcome;
 mod sites;
 
@@ -27,7 +26,7 @@ use cellcc_units::{QueueLimit, Rate, Span};
 use edge::Edge;
 use flows::Flows;
 use heard::{SiteChanges, watch_kernel};
-use memory::Memory;
+use outcome::Memory;
 pub(crate) use outcome::Outcome;
 use sites::Sites;
 use std::net::IpAddr;

@@ -2,9 +2,10 @@
 
 use super::USERS;
 use super::heard::SiteChanges;
-use super::memory::{Memory, Resident};
 use super::sites::{Move, SITES};
+use anyhow::{Context, Result};
 use cellcc_netassist::base_station::REPORT_PERIOD;
+use cellcc_test_support::memory_kib;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Instant;
@@ -137,4 +138,34 @@ fn recoveries(moves: &[Move], users: &[IpAddr], heard: &SiteChanges) -> Recoveri
         Some((began.at - moved.at).as_secs_f64() * 1000.0 / REPORT_PERIOD.as_millis_f64())
     };
     moves.iter().enumerate().map(recovery).collect()
+}
+
+// Resident memory of processes over the run.
+
+/// A process, and its memory at each look, in KiB.
+#[derive(Debug)]
+struct Resident {
+    name: String,
+    process: u32,
+    kib: Vec<u64>,
+}
+
+/// The memory of processes at each look.
+#[derive(Debug)]
+pub(crate) struct Memory(Vec<Resident>);
+
+impl Memory {
+    /// The memory of these processes and of this one, which has the QUIC server, its clients and the emulated path.
+    pub(crate) fn new(processes: Vec<(String, u32)>) -> Self {
+        let own = ("QUIC server, clients, emulated path".to_owned(), std::process::id());
+        let resident = |(name, process)| Resident { name, process, kib: Vec::new() };
+        Self(processes.into_iter().chain([own]).map(resident).collect())
+    }
+
+    pub(crate) fn look(&mut self) -> Result<()> {
+        for Resident { name, process, kib } in &mut self.0 {
+            kib.push(memory_kib(process, "VmRSS").with_context(|| format!("{name} has ended"))?);
+        }
+        Ok(())
+    }
 }
