@@ -49,7 +49,7 @@ pub(crate) struct Late {
 }
 
 /// The packets in flight, and their known fate. In this order: fields for each packet, and the rest.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[repr(C)]
 pub(crate) struct Recovery {
     /// Packets from the oldest in flight on; the first has the number `first`.
@@ -57,10 +57,10 @@ pub(crate) struct Recovery {
     first: u64,
     /// One more than the largest number that was acknowledged; zero before the first.
     acknowledged_below: u64,
-    /// When the oldest packet in flight will have waited too long.
-    pub(crate) loss_time: Option<Time>,
-    /// When the first RTT sample came; losses before it say nothing of persistent congestion.
-    first_sample_at: Option<Time>,
+    /// When the oldest packet in flight will have waited too long; [`Time::NEVER`] where nothing sent later has arrived.
+    pub(crate) loss_time: Time,
+    /// When the first RTT sample came, if one has; losses before it say nothing of persistent congestion.
+    first_sample_at: Time,
     /// Extra time a peer may take to acknowledge.
     pub(crate) max_ack_delay: Span,
     /// TCP's loss detection; none: QUIC's.
@@ -77,7 +77,17 @@ impl Recovery {
             LossDetection::Quic => None,
             LossDetection::Rack => Some(Rack::default()),
         };
-        Self { max_ack_delay, rack, ..Self::default() }
+        Self {
+            packets: VecDeque::new(),
+            first: 0,
+            acknowledged_below: 0,
+            loss_time: Time::NEVER,
+            first_sample_at: Time::NEVER,
+            max_ack_delay,
+            rack,
+            episode: Ascending::default(),
+            timed_out: Vec::new(),
+        }
     }
 
     #[inline]
@@ -139,7 +149,7 @@ impl Recovery {
     }
 
     pub(crate) fn on_rtt_sample(&mut self, now: Time) {
-        self.first_sample_at.get_or_insert(now);
+        self.first_sample_at = self.first_sample_at.min(now);
     }
 
     /// Moves packets that are lost by now to `lost`, oldest first, and forgets settled ones. `recovering`: something lost
@@ -153,7 +163,7 @@ impl Recovery {
         lost: &mut Vec<Outstanding>,
     ) {
         self.forget_settled();
-        self.loss_time = None;
+        self.loss_time = Time::NEVER;
         if self.acknowledged_below > self.first {
             self.look_into_gap(now, rtt, recovering, lost);
         }
@@ -171,7 +181,7 @@ impl Recovery {
             let waited_enough = outstanding.packet.sent_at + loss_delay <= now;
             if largest - outstanding.packet.number < packet_threshold && !waited_enough {
                 // Later packets were sent later, and are closer to the largest.
-                self.loss_time = Some(outstanding.packet.sent_at + loss_delay);
+                self.loss_time = outstanding.packet.sent_at + loss_delay;
                 break;
             }
             outstanding.settled = true;
@@ -205,7 +215,7 @@ impl Recovery {
     /// section 6.3).
     pub(crate) fn time_out(&mut self, now: Time, rtt: &Rtt, lost: &mut Vec<Outstanding>) {
         self.forget_settled();
-        self.loss_time = None;
+        self.loss_time = Time::NEVER;
         let loss_delay = self.rack.as_ref().map_or(Span::ZERO, |rack| rack.loss_delay(rtt, true));
         for outstanding in self.packets.iter_mut().filter(|outstanding| !outstanding.settled) {
             if !lost.is_empty() && outstanding.packet.sent_at + loss_delay > now {
@@ -233,18 +243,19 @@ impl Recovery {
 
     /// The losses, without a packet between them that arrived, span more than three PTOs (RFC 9002, section 7.6).
     pub(crate) fn is_persistent(&self, lost: &[Outstanding], rtt: &Rtt) -> bool {
-        let Some(first_sample_at) = self.first_sample_at else { return false };
         let enough = self.probe_timeout(rtt) * PERSISTENT_CONGESTION_THRESHOLD;
         let mut run: Option<(Time, u64)> = None;
-        lost.iter().filter(|outstanding| outstanding.packet.sent_at > first_sample_at).any(|outstanding| {
-            let Packet { number, sent_at, .. } = outstanding.packet;
-            let began = match run {
-                Some((began, previous)) if previous + 1 == number => began,
-                _ => sent_at,
-            };
-            run = Some((began, number));
-            sent_at.since(began) > enough
-        })
+        lost.iter().filter(|outstanding| outstanding.packet.sent_at > self.first_sample_at).any(
+            |outstanding| {
+                let Packet { number, sent_at, .. } = outstanding.packet;
+                let began = match run {
+                    Some((began, previous)) if previous + 1 == number => began,
+                    _ => sent_at,
+                };
+                run = Some((began, number));
+                sent_at.since(began) > enough
+            },
+        )
     }
 
     /// The probe time-out before backing off (RFC 9002, section 6.2.1).
@@ -321,7 +332,7 @@ mod tests {
         let mut recovery = sent(2);
         recovery.settle(at(10), 1);
         assert!(lost_at(&mut recovery, at(10)).is_empty());
-        let due = recovery.loss_time.unwrap();
+        let due = recovery.loss_time;
         assert_eq!(due, Time::ZERO + Rtt::INITIAL * 9 / 8);
         assert_eq!(lost_at(&mut recovery, due), [0]);
     }

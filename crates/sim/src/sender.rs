@@ -48,22 +48,22 @@ pub(crate) struct Sender {
     timers_at: Time,
     pacer: Pacer,
     last_sent_at: Time,
+    last_timeout_at: Time,
     packet: Bytes,
     header: Bytes,
     most_in_flight: Bytes,
-    acknowledged_segments: u64,
     timeouts: u32,
     /// Packets that leave whatever the limits say: probes after a time-out.
-    probes: u32,
-    flow: Flow,
-    recovery: Recovery,
-    lost_data: LostData,
-    application: Application,
+    probes: u16,
     ecn: Ecn,
     /// It held packets back that the scheme allowed.
     was_held_back: bool,
+    flow: Flow,
+    recovery: Recovery,
+    acknowledged_segments: u64,
+    lost_data: LostData,
+    application: Application,
     completed_at: Option<Time>,
-    last_timeout_at: Time,
 }
 
 impl Sender {
@@ -192,7 +192,7 @@ impl Sender {
         if self.flow.next_timer().is_some_and(|due| due <= now) {
             self.flow.on_timer(now);
         }
-        if self.recovery.loss_time.is_some_and(|due| due <= now) {
+        if self.recovery.loss_time <= now {
             self.detect_losses(now, scratch);
         } else if self.timeout_at() <= now {
             self.on_loss_timer(now, scratch);
@@ -252,7 +252,10 @@ impl Sender {
     #[inline]
     pub(crate) fn next_wake(&mut self) -> Time {
         let controller = self.flow.next_timer().unwrap_or(Time::NEVER);
-        let recovery = self.recovery.loss_time.unwrap_or_else(|| self.timeout_at());
+        let recovery = match self.recovery.loss_time {
+            Time::NEVER => self.timeout_at(),
+            due => due,
+        };
         self.timers_at = controller.min(recovery);
         self.timers_at.min(self.resume_at)
     }
