@@ -48,7 +48,7 @@ fn what_is_wrong_is_named_with_what_to_write() {
         ("mean(power)", "`power(cubic)`"),
         ("mean(power())", "names no scheme"),
         ("mean(power(cubic)", "`)` is missing"),
-        ("power(cubic) power(bbr)", "follows what is whole"),
+        ("power(cubic) power(bbr)", "follows a complete expression"),
         ("power(cubic; 10s..20s)", "window_mean(cubic"),
         ("window_mean(cubic; 10s..20s)", "names no column"),
         ("window_mean(cubic; rtt_ms, 10..20)", "`10`"),
