@@ -21,12 +21,7 @@ pub(crate) fn value(outcome: &Outcome, used: &ColumnUse) -> Option<f64> {
             bins.get(rank.checked_sub(1)?).copied()
         }
         Reduction::Max(column) => bins(outcome, column, *window)?.into_iter().reduce(f64::max),
-        Reduction::Deviation(column) => {
-            let bins = bins(outcome, column, *window)?;
-            let centre = mean(&bins)?;
-            let squares: Vec<f64> = bins.iter().map(|bin| (bin - centre) * (bin - centre)).collect();
-            Some(mean(&squares)?.sqrt())
-        }
+        Reduction::Deviation(column) => deviation(&bins(outcome, column, *window)?),
         Reduction::Peaks(column, above) => {
             let bins = bins(outcome, column, *window)?;
             let is_peak = |bins: &&[f64]| bins[1] > *above && bins[1] >= bins[0] && bins[1] > bins[2];
@@ -66,6 +61,16 @@ pub(crate) fn value(outcome: &Outcome, used: &ColumnUse) -> Option<f64> {
             let (slopes, capacities): (Vec<f64>, Vec<f64>) = curves.filter_map(slope_and_capacity).unzip();
             rank_correlation(&slopes, &capacities)
         }
+        Reduction::Prediction { column, is_line, ahead } => {
+            let bins = bins(outcome, column, *window)?;
+            let ahead = count(*ahead, outcome.series.bin).max(1);
+            let predicted = |at: usize| {
+                let step = if *is_line { bins[at] - bins[at - 1] } else { 0.0 };
+                bins[at] + step * ahead as f64
+            };
+            let errors = (1..bins.len().saturating_sub(ahead)).map(|at| bins[at + ahead] - predicted(at));
+            Some(root_mean_square(errors)? / deviation(&bins)?)
+        }
         Reduction::Falls { column, from, to, within } => {
             let bins = raw(outcome, column, *window)?;
             let reach = count(*within, outcome.series.bin);
@@ -75,6 +80,15 @@ pub(crate) fn value(outcome: &Outcome, used: &ColumnUse) -> Option<f64> {
             Some(f64::from(u8::from(bins.iter().enumerate().any(falls))))
         }
     }
+}
+
+fn deviation(bins: &[f64]) -> Option<f64> {
+    let centre = mean(bins)?;
+    root_mean_square(bins.iter().map(|bin| bin - centre))
+}
+
+fn root_mean_square(numbers: impl Iterator<Item = f64>) -> Option<f64> {
+    Some(mean(&numbers.map(|number| number * number).collect::<Vec<_>>())?.sqrt())
 }
 
 /// The column of this name, or that of flow 0.
@@ -179,6 +193,15 @@ mod tests {
         assert_eq!(of(&format!("reached_s(x; {share}, 1s..)")), Some(0.5));
         assert_eq!(of(&format!("reached_s(x; {share}, 1s.., for 1s)")), Some(1.5));
         assert_eq!(of(&format!("reached_s(x; {share}, 1s.., for 2s)")), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn the_error_of_a_prediction_is_in_standard_deviations() {
+        // 10, 20, 20: to hold 20 is right, and a line goes on to 30. The deviation is the root of 200 / 9.
+        assert_eq!(of("prediction_error(x; capacity_mbit_s by hold, 500ms..2s, within 500ms)"), Some(0.0));
+        let line = of("prediction_error(x; capacity_mbit_s by line, 500ms..2s, within 500ms)").unwrap();
+        assert!((line - 4.5_f64.sqrt()).abs() < 1e-12, "{line}");
+        assert_eq!(of("prediction_error(x; capacity_mbit_s by hold, 500ms..2s, within 1s)"), None);
     }
 
     #[test]

@@ -224,7 +224,9 @@ fn columns(run: &RunValue) -> Vec<&String> {
         Reduction::Mean(name) | Reduction::P95(name) | Reduction::Max(name) | Reduction::Deviation(name) => {
             vec![name]
         }
-        Reduction::Peaks(name, _) | Reduction::Falls { column: name, .. } => vec![name],
+        Reduction::Peaks(name, _)
+        | Reduction::Falls { column: name, .. }
+        | Reduction::Prediction { column: name, .. } => vec![name],
         Reduction::Reached { column, threshold: Threshold::Column(_, other), .. } => vec![column, other],
         Reduction::Reached { column, .. } => vec![column],
         Reduction::Use | Reduction::Slope { .. } => Vec::new(),

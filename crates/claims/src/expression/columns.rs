@@ -50,6 +50,17 @@ pub enum Reduction {
         /// Time for which it has to hold.
         length: Span,
     },
+    /// `prediction_error(scheme; column by line, within 100ms)`: the root of the mean squared error of a predictor that far ahead, by the
+    /// standard deviation of the bins. `hold` predicts the last bin, `line` goes on along the last two; at 1 or above, the mean of all
+    /// bins would predict as well.
+    Prediction {
+        /// The column.
+        column: String,
+        /// True for `line`, false for `hold`.
+        is_line: bool,
+        /// How far ahead.
+        ahead: Span,
+    },
     /// `slope_correlation(scheme; curve from 5 to 20, within 5s)`: the rank correlation over time of the curve's slope between two places
     /// with the mean capacity of the time before.
     Slope {
@@ -86,7 +97,7 @@ pub enum Threshold {
 
 impl Reduction {
     /// Names of their functions in expressions.
-    pub(crate) const NAMES: [&'static str; 9] = [
+    pub(crate) const NAMES: [&'static str; 10] = [
         "window_mean",
         "window_p95",
         "window_max",
@@ -95,6 +106,7 @@ impl Reduction {
         "window_use",
         "reached_s",
         "falls",
+        "prediction_error",
         "slope_correlation",
     ];
 }

@@ -91,6 +91,12 @@ impl Items {
             "falls" => falls(&column()?, self.length).ok_or_else(|| {
                 ExpressionError::new(at, "write `falls(limit; capacity_mbit_s 900 to 50, within 3s)`")
             })?,
+            "prediction_error" => prediction(&column()?, self.length).ok_or_else(|| {
+                ExpressionError::new(
+                    at,
+                    "write `prediction_error(limit; capacity_mbit_s by line, within 100ms)`, or `by hold`",
+                )
+            })?,
             "slope_correlation" => slope(&column()?, self.length).ok_or_else(|| {
                 ExpressionError::new(at, "write `slope_correlation(verus; profile from 5 to 20, within 5s)`")
             })?,
@@ -150,6 +156,16 @@ fn falls(text: &str, within: Option<Span>) -> Option<Reduction> {
     let (from, to) = numbers.split_once(" to ")?;
     let (from, to) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
     Some(Reduction::Falls { column: column.into(), from, to, within: within? })
+}
+
+fn prediction(text: &str, within: Option<Span>) -> Option<Reduction> {
+    let (column, predictor) = text.split_once(" by ")?;
+    let is_line = match predictor.trim() {
+        "hold" => false,
+        "line" => true,
+        _ => return None,
+    };
+    Some(Reduction::Prediction { column: column.trim().into(), is_line, ahead: within? })
 }
 
 fn slope(text: &str, within: Option<Span>) -> Option<Reduction> {
