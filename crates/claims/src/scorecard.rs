@@ -57,6 +57,10 @@ fn numbers(values: &[f64], digits: usize) -> String {
 
 /// The intervals; of more numbers than are shown, from the lowest end to the highest.
 fn intervals(intervals: &[(f64, f64)], digits: usize) -> String {
+    // From never to never says nothing.
+    if intervals.iter().any(|(low, _)| low.is_infinite()) {
+        return String::new();
+    }
     if intervals.len() <= MOST_SHOWN {
         return each_interval(intervals, digits);
     }

@@ -95,7 +95,7 @@ const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;m
     td:nth-child(3){min-width:6rem}td:nth-child(4){min-width:17rem}td:first-child,td:last-child{white-space:nowrap}td:first-child small{white-space:normal}\
     .hit{color:#00704f;font-weight:600}.partly{color:#8a5a00;font-weight:600}.miss{color:#b03a00;font-weight:600}.untested{color:#666}\
     small{color:#555}svg{display:block}figure svg{max-width:100%;height:auto}\
-    .figures{display:flex;flex-wrap:wrap;gap:1.5rem;align-items:flex-start}figure{margin:0;max-width:100%}figcaption{max-width:34rem}\
+    .figures{display:flex;flex-wrap:wrap;gap:1.5rem;align-items:flex-start;margin-bottom:1.5rem}figure{margin:0;max-width:100%}figcaption{max-width:34rem}\
     @media(max-width:48rem){thead{display:none}table,tbody,tr,td{display:block}tr{padding:.6rem 0;border-bottom:1px solid #888}\
     td{border:0;padding:.1rem 0;overflow-wrap:anywhere;white-space:normal!important}td:nth-child(n+3){min-width:0}td:nth-child(3)::before{content:'paper: '}\
     td:nth-child(4)::before{content:'here: '}}\
@@ -196,7 +196,11 @@ fn line(row: &ClaimRow) -> Option<String> {
     let shown: Vec<f64> = shown.filter(|number| number.is_finite()).collect();
     let smallest = shown.iter().copied().reduce(f64::min)?;
     let largest = shown.iter().copied().reduce(f64::max)?;
-    let span = if largest > smallest { largest - smallest } else { smallest.abs().max(1.0) };
+    if largest <= smallest {
+        // The band of a bound is a point, and a value at it has nothing to compare with.
+        return None;
+    }
+    let span = largest - smallest;
     let x =
         |number: f64| ((number - smallest) / span * (1.0 - 2.0 * MARGIN) + MARGIN).clamp(0.0, 1.0) * WIDTH;
     let middle = HEIGHT / 2.0;
@@ -308,5 +312,7 @@ mod tests {
         for values in [&[][..], &[f64::INFINITY]] {
             assert!(!claims_page(&[row(values)], &[]).contains("<svg"));
         }
+        let bound = ClaimRow { paper: None, hit: Some((1.0, 1.0)), intervals: &[], ..row(&[1.0, 1.0]) };
+        assert!(!claims_page(&[bound], &[]).contains("<svg"), "nothing is drawn where all is one point");
     }
 }
