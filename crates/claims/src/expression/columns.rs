@@ -52,7 +52,7 @@ pub enum Reduction {
     },
     /// `prediction_error(scheme; column by line, within 100ms)`: the root of the mean squared error of a predictor that far ahead, by the
     /// standard deviation of the bins. `hold` predicts the last bin, `line` goes on along the last two; at 1 or above, the mean of all
-    /// bins would predict as well.
+    /// bins is no worse a predictor.
     Prediction {
         /// The column.
         column: String,
