@@ -1,19 +1,20 @@
 //! The service, its measurements, and the broker perhaps.
 
-use super::broker::Broker;
 use super::resident_bytes;
 use anyhow::{Result, bail};
 use cellcc_assist::{Advice, AdviceClass, Knowledge};
 use cellcc_netassist::{
-    Authority, Identities, LiveFlows, PublisherSettings, Sample, Server, Service, ServiceClock, SourceName,
-    User,
+    Authority, BrokerClients, Identities, KnownServer, LiveFlows, PublisherSettings, Sample, Server, Service,
+    ServiceClock, SourceName, User, permissions,
 };
 use cellcc_netassist_client::nats::SubjectToken;
-use cellcc_netassist_client::{PeerName, Role};
+use cellcc_netassist_client::{BrokerUrl, PeerName, Role};
+use cellcc_test_support::nats_server::{self, example, free_port};
 use cellcc_units::{Bytes, Rate, Span};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
@@ -88,13 +89,13 @@ impl Edge {
     }
 
     pub(crate) fn broker(&self) -> Option<u32> {
-        self.broker.as_ref().map(Broker::process)
+        self.broker.as_ref().map(|broker| broker.process.id())
     }
 
     /// The broker's memory beyond that at its start.
     pub(crate) fn broker_resident(&self) -> Result<Option<u64>> {
         let Some(broker) = &self.broker else { return Ok(None) };
-        let now = resident_bytes(broker.process())?;
+        let now = resident_bytes(broker.process.id())?;
         Ok(Some(now.saturating_sub(broker.resident_at_start)))
     }
 
@@ -117,6 +118,50 @@ impl Edge {
             self.server.samples(samples);
         }
         (measured, began.elapsed())
+    }
+}
+
+/// A real nats-server, configured as the guide says.
+struct Broker {
+    process: Child,
+    _folder: tempfile::TempDir,
+    url: BrokerUrl,
+    /// Before any client is connected.
+    resident_at_start: u64,
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Broker {
+    /// For one service and these servers, which may receive reports on each of its users by its own subject.
+    fn start(
+        authority: &Authority,
+        site: &SubjectToken,
+        identities: &Identities,
+        servers: &[String],
+    ) -> Result<Self> {
+        let users: Vec<_> = identities.all().map(|user| identities.user(user).name.clone()).collect();
+        let known =
+            |name: &String| KnownServer { name: name.clone(), address: None, users: Some(users.clone()) };
+        let servers: Vec<_> = servers.iter().map(known).collect();
+        let clients = BrokerClients { servers: &servers, operators: &[], leaf_brokers: &[] };
+        let permissions = permissions(&PeerName::new(Role::Service, "edge")?, site, identities, clients)?;
+        let folder = tempfile::tempdir()?;
+        authority.issue(&PeerName::new(Role::Broker, "localhost")?, &folder.path().join("keys"))?;
+        let (port, leaves) = (free_port()?, free_port()?);
+        let text =
+            example("# nats.conf").replace("4222", &port.to_string()).replace("7422", &leaves.to_string());
+        std::fs::write(folder.path().join("nats.conf"), text.replace("nats.example", "localhost"))?;
+        std::fs::write(folder.path().join("permissions.conf"), permissions.to_string())?;
+        let process = nats_server::start(folder.path(), port)?;
+        let url = format!("tls://localhost:{port}").parse()?;
+        let resident_at_start = resident_bytes(process.id())?;
+        Ok(Self { process, _folder: folder, url, resident_at_start })
     }
 }
 

@@ -11,7 +11,6 @@
     reason = "a measurement takes real time and prints"
 )]
 
-mod broker;
 mod edge;
 mod subscriber;
 

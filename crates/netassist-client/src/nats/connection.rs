@@ -15,8 +15,9 @@ use tokio::time::{Instant, interval_at, timeout};
 const MAX_UNREAD_BYTES: usize = 16 << 20;
 /// The memory of a message in addition to its texts.
 const MESSAGE_OVERHEAD_BYTES: usize = 128;
-/// Commands that may wait for the broker, and that are written at once.
-const MAX_UNSENT: usize = 2048;
+/// Commands that may wait for the broker: the records about 16,000 users in one period.
+const MAX_UNSENT: usize = 1 << 14;
+/// Commands that are written at once.
 const WRITTEN_AT_ONCE: usize = 256;
 /// Pings that may stay unanswered before the connection counts as lost.
 const MAX_UNANSWERED: u32 = 2;
@@ -117,9 +118,12 @@ impl Client {
     /// # Errors
     /// The connection is lost.
     pub async fn publish(&self, subject: &str, reply: Option<&str>, payload: &[u8]) -> Result<(), String> {
-        let reply = reply.map_or_else(String::new, |reply| format!("{reply} "));
-        let head = format!("PUB {subject} {reply}{}\r\n", payload.len());
-        self.say([head.as_bytes(), payload, b"\r\n"].concat()).await
+        self.say(publication(subject, reply, payload)).await
+    }
+
+    /// Publishes, unless too much waits for the broker or the connection is lost: then false.
+    pub fn try_publish(&self, subject: &str, payload: &[u8]) -> bool {
+        self.commands.try_send(publication(subject, None, payload)).is_ok()
     }
 
     /// Subscribes; returns the subscription's number in messages.
@@ -143,6 +147,12 @@ impl Client {
     async fn say(&self, command: Vec<u8>) -> Result<(), String> {
         self.commands.send(command).await.map_err(|_| gone())
     }
+}
+
+fn publication(subject: &str, reply: Option<&str>, payload: &[u8]) -> Vec<u8> {
+    let reply = reply.map_or_else(String::new, |reply| format!("{reply} "));
+    let head = format!("PUB {subject} {reply}{}\r\n", payload.len());
+    [head.as_bytes(), payload, b"\r\n"].concat()
 }
 
 fn gone() -> String {

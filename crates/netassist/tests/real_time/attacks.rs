@@ -260,7 +260,7 @@ async fn records_from_elsewhere_reach_no_client() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     edge.measure("alice", 12.0);
     let ListenerEvent::Record(_, record) = server.hears().await else { panic!("no record") };
     // A forger who knows even the key can send to the service's port and to ours; neither takes it.
@@ -286,7 +286,7 @@ async fn a_replayed_record_is_not_followed() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     edge.measure("alice", 12.0);
     let ListenerEvent::Record(_, record) = server.hears().await else { panic!("no record") };
     let mut arrivals = cellcc_assist::Arrivals::default();
@@ -302,7 +302,7 @@ async fn a_client_that_reads_nothing_does_not_hold_up_another() {
     send.write_all(&framed(&Request::Subscribe { user: ALICE, flows: 1, consent: None })).await.unwrap();
     let mut server = edge.client(edge.credentials(Role::Server, "video-2"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     edge.until("both", |server| server.sizes().1 == 2).await;
     // A hundred times the slow client's buffers would be 100 x 256 kB; its memory is bounded by them.
     // The other's reader may be late: then newer records take the place of older ones, and it has fewer.

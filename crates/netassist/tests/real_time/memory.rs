@@ -68,7 +68,7 @@ fn a_base_station_that_pings_and_does_not_read_makes_nothing_wait() {
     assert!(peak.is_none_or(|peak| peak < 32), "{peak:?} MB");
 }
 
-/// 16 MB may wait; `async-nats` keeps as much as comes (docs/decisions/0016).
+/// 16 MB may wait; `async-nats` keeps everything (docs/decisions/0016).
 #[test]
 fn a_broker_that_floods_takes_a_bounded_part_of_a_clients_memory_and_of_a_services() {
     let peak =

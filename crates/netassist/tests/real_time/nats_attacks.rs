@@ -42,7 +42,7 @@ const WISH: &str = r#"{"subscribe":{"user":"10.45.0.2","flows":1}}"#;
 /// The client requests Alice, and receives its reports.
 async fn is_granted(client: &mut Listening) {
     client.client.want(ALICE, 1, None);
-    client.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    client.is_granted(ALICE).await;
 }
 
 /// A foreign program with the certificate of `video-1`.

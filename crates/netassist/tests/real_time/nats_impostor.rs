@@ -4,7 +4,7 @@ use crate::broker::folder_of;
 use crate::support::{ALICE, Edge, HANG_TIMEOUT, ListenerEvent, Listening, name};
 use cellcc_assist::AdviceRecord;
 use cellcc_netassist::{Authority, Server};
-use cellcc_netassist_client::{BrokerUrl, Role, ServiceAddress};
+use cellcc_netassist_client::{BrokerUrl, Role, ServiceAddress, UserKey};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,15 +34,6 @@ async fn taken(stream: &mut (impl AsyncWrite + Unpin), part: &[u8], at_most: usi
     taken
 }
 
-async fn is_lost(client: &mut Listening) -> String {
-    client
-        .hears_that(|heard| match heard {
-            ListenerEvent::Lost(reason) => Some(reason),
-            _ => None,
-        })
-        .await
-}
-
 /// Bytes in the sockets of both ends besides the read ones.
 const BUFFERED: usize = 16 << 20;
 /// A gigabyte is no bound.
@@ -58,7 +49,7 @@ async fn a_first_line_without_an_end_is_not_read_to_its_end() {
     let mut line = [b'x'; 1 << 16];
     line[..5].copy_from_slice(b"INFO ");
     let of_client = taken(&mut next(&listener).await, &line, UNBOUNDED).await;
-    let reason = is_lost(&mut client).await;
+    let reason = client.hears_that(ListenerEvent::lost).await;
     assert!(
         of_client < BUFFERED && reason.contains("a line of more than 32768 bytes"),
         "{of_client}: {reason}"
@@ -139,7 +130,7 @@ async fn a_broker_that_only_pings_has_few_answers() {
     let _ = timeout(HANG_TIMEOUT, stream.read_to_end(&mut said)).await;
     let pongs = said.windows(6).filter(|bytes| bytes == b"PONG\r\n").count();
     assert!((1..100_000).contains(&pongs), "{pongs} answers to a million pings");
-    is_lost(&mut client).await;
+    client.hears_that(ListenerEvent::lost).await;
 }
 
 /// Reads lines up to one that begins so.
@@ -152,63 +143,73 @@ async fn says(stream: &mut BufReader<TlsStream<TcpStream>>, beginning: &str) {
     }
 }
 
-/// A client whose request came to the broker before the service was back heard nothing until it asked again, up to ten seconds
-/// later.
+/// Passes this site's record on under the second subscription.
+async fn passes_on(stream: &mut BufReader<TlsStream<TcpStream>>, site: &str, record: &AdviceRecord) {
+    let head = format!("MSG na.v1.{site}.1.{} 2 {}\r\n", UserKey(record.user), AdviceRecord::SIZE);
+    stream.write_all(&[head.as_bytes(), &record.encode(), b"\r\n"].concat()).await.unwrap();
+    stream.flush().await.unwrap();
+}
+
+/// A request that reached the broker before the service was back was lost, and the next one came up to ten seconds later.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_is_back_hears_of_its_users_before_a_service_has_answered() {
+async fn a_client_that_is_back_receives_reports_before_a_service_has_answered_and_sees_a_move_meanwhile() {
     let authority = Arc::new(Authority::new().unwrap());
     let edge = Edge::of(Arc::clone(&authority), "edge");
     let (listener, url) = impostor().await;
     let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
     client.client.want(ALICE, 1, None);
     let mut stream = welcomed(&listener, &authority).await;
-    let key = "ab".repeat(16);
+    let record = AdviceRecord { user: [0xab; 16], ..AdviceRecord::EXAMPLE };
+    let key = UserKey(record.user);
     let answer = format!(r#"{{"subscribed":{{"user":"{ALICE}","key":"{key}"}}}}"#);
     stream.write_all(format!("MSG a 1 {}\r\n{answer}\r\n", answer.len()).as_bytes()).await.unwrap();
     stream.flush().await.unwrap();
     let subscription = format!("SUB na.v1.*.*.{key} 2\r\n");
     says(&mut stream, &subscription).await;
+    passes_on(&mut stream, "north", &record).await;
+    assert_eq!(client.hears_that(ListenerEvent::record).await, record);
     drop(stream);
-    is_lost(&mut client).await;
+    client.hears_that(ListenerEvent::lost).await;
     let mut stream = welcomed(&listener, &authority).await;
     says(&mut stream, &subscription).await;
-    let record = AdviceRecord { user: [0xab; 16], ..AdviceRecord::EXAMPLE };
-    let message = [format!("MSG na.v1.edge.1.{key} 2 64\r\n").as_bytes(), &record.encode(), b"\r\n"].concat();
-    stream.write_all(&message).await.unwrap();
-    stream.flush().await.unwrap();
-    client.hears_that(|heard| (heard == ListenerEvent::Record(ALICE, record)).then_some(())).await;
+    passes_on(&mut stream, "south", &record).await;
+    let moved = AdviceRecord { first: true, handover: true, ..record };
+    assert_eq!(client.hears_that(ListenerEvent::record).await, moved);
 }
 
-/// A request of a client that is none, for a subscription that nobody has.
+/// A request that cannot be read, for a subscription that does not exist.
 fn unusable_message() -> Vec<u8> {
     [&b"MSG na.ask.v1.server.a 9 b 4000\r\n"[..], &[b'x'; 4000], b"\r\n"].concat()
 }
 
-/// A client and a service, each with a broker that sends four times what may wait of everything that a broker can send.
-pub(crate) async fn flooded() {
+/// The next three connections get messages, a message and a line: each time four times the bytes that may wait.
+async fn flood(listener: &TcpListener, authority: &Authority) {
     const FLOOD: usize = 64 << 20;
+    let long = [b'x'; 1 << 16];
+    let mut stream = welcomed(listener, authority).await;
+    assert!(taken(&mut stream, &unusable_message(), FLOOD).await >= FLOOD, "all of it is read");
+    drop(stream);
+    let mut stream = welcomed(listener, authority).await;
+    stream.write_all(b"MSG a 9 1000000000\r\n").await.unwrap();
+    assert!(taken(&mut stream, &long, FLOOD).await >= FLOOD, "all of it is read");
+    drop(stream);
+    let mut stream = welcomed(listener, authority).await;
+    stream.write_all(b"INFO ").await.unwrap();
+    assert!(taken(&mut stream, &long, FLOOD).await < BUFFERED, "a line has an end");
+}
+
+/// A client and a service whose brokers flood them: neither takes anything for a record or a registration.
+pub(crate) async fn flooded() {
     let authority = Arc::new(Authority::new().unwrap());
     let edge = Edge::of(Arc::clone(&authority), "edge");
     let ((of_client, url), (of_service, url_of_service)) = (impostor().await, impostor().await);
     let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
     edge.publish_through(&url_of_service, &[]);
-    let long = [b'x'; 1 << 16];
-    for listener in [of_client, of_service] {
-        let mut stream = welcomed(&listener, &authority).await;
-        assert!(taken(&mut stream, &unusable_message(), FLOOD).await >= FLOOD, "all of it is read");
-        drop(stream);
-        let mut stream = welcomed(&listener, &authority).await;
-        stream.write_all(b"MSG a 9 1000000000\r\n").await.unwrap();
-        assert!(taken(&mut stream, &long, FLOOD).await >= FLOOD, "all of it is read");
-        drop(stream);
-        let mut stream = welcomed(&listener, &authority).await;
-        stream.write_all(b"INFO ").await.unwrap();
-        assert!(taken(&mut stream, &long, FLOOD).await < BUFFERED, "a line has an end");
-    }
-    let is_record =
+    tokio::join!(flood(&of_client, &authority), flood(&of_service, &authority));
+    let is_report =
         |heard: &ListenerEvent| matches!(heard, ListenerEvent::Record(..) | ListenerEvent::Granted(_));
-    assert!(!client.so_far().iter().any(is_record));
-    assert!(edge.server.counts().1.malformed > 0 && edge.server.sizes().0 == 0, "no registration");
+    assert!(!client.so_far().iter().any(is_report));
+    assert!(edge.server.counts().1.malformed > 0 && edge.server.sizes().0 == 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,7 +229,7 @@ async fn a_broker_that_floods_a_service_takes_no_record_from_a_server_over_quic(
     });
     let mut server = edge.client(edge.credentials(Role::Server, "a"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     edge.until("flooded", |server| server.counts().1.malformed > 0).await;
     let before = sent.load(Ordering::Relaxed);
     for mbit in 1..=200 {
@@ -248,12 +249,12 @@ async fn a_broker_that_stalls_is_left_by_both_ends_and_what_waits_for_it_has_a_b
     let ((of_client, url), (of_service, url_of_service)) = (impostor().await, impostor().await);
     let mut client = Listening::start(ServiceAddress::Nats(url), edge.credentials(Role::Server, "a"));
     edge.publish_through(&url_of_service, &[]);
-    let _silent = (welcomed(&of_client, &authority).await, welcomed(&of_service, &authority).await);
+    let _silent = tokio::join!(welcomed(&of_client, &authority), welcomed(&of_service, &authority));
     edge.until("connected", Server::has_broker).await;
     // 15 MB: many times the room of a socket.
     (0..100_000).for_each(|_| edge.measure("alice", 12.0));
     assert!(edge.server.counts().1.broker_records_dropped > 0, "{:?}", edge.server.counts());
-    let reason = is_lost(&mut client).await;
+    let reason = client.hears_that(ListenerEvent::lost).await;
     assert!(reason.contains("the broker does not answer"), "{reason}");
     edge.until("left", |server| !server.has_broker()).await;
 }

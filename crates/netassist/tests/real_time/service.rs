@@ -11,13 +11,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::UdpSocket;
 
-fn record(heard: ListenerEvent) -> Option<cellcc_assist::AdviceRecord> {
-    match heard {
-        ListenerEvent::Record(_, record) => Some(record),
-        _ => None,
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_hears_of_the_user_that_it_has_a_flow_with() {
     let edge = Edge::start();
@@ -30,7 +23,11 @@ async fn a_server_hears_of_the_user_that_it_has_a_flow_with() {
     assert_eq!((user, first.downlink.as_mbit_per_sec(), first.sequence), (ALICE, 12.0, 1));
     edge.measure("bob", 9.0);
     edge.measure("alice", 24.0);
-    assert_eq!(server.hears_that(record).await.downlink.as_mbit_per_sec(), 24.0, "nothing of Bob");
+    assert_eq!(
+        server.hears_that(ListenerEvent::record).await.downlink.as_mbit_per_sec(),
+        24.0,
+        "nothing of Bob"
+    );
 }
 
 /// Claims NAT-21 and NAT-52 are judged by these sizes, to which UDP and IPv4 add 28 bytes a datagram.
@@ -40,7 +37,7 @@ async fn a_report_costs_its_64_bytes_and_what_its_datagram_of_quic_adds() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     for (records, wire) in [(1, 93), (17, 1117)] {
         let mut costs = Vec::new();
         for _ in 0..41 {
@@ -48,7 +45,7 @@ async fn a_report_costs_its_64_bytes_and_what_its_datagram_of_quic_adds() {
             let samples: Vec<_> = (0..records).map(|_| edge.sample(PERIOD, "alice", 12.0)).collect();
             edge.server.samples(&samples);
             for _ in 0..records {
-                server.hears_that(record).await;
+                server.hears_that(ListenerEvent::record).await;
             }
             costs.push((edge.server.sent_bytes() - before).get());
         }
@@ -77,7 +74,7 @@ async fn a_user_who_is_wanted_no_more_is_given_up_without_a_word() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     server.client.want(ALICE, 0, None);
     edge.until("it has ended", |server| server.sizes().1 == 0).await;
     server.client.want(ALICE, 1, None);
@@ -92,9 +89,9 @@ async fn a_users_consent_opens_what_no_flow_does() {
     let consent = CONSENT.sign(&bob, &name(Role::Server, "video-1"), until).unwrap();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(BOB, 1, Some(consent));
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(BOB)).then_some(())).await;
+    server.is_granted(BOB).await;
     edge.measure("bob", 9.0);
-    assert_eq!(server.hears_that(record).await.downlink.as_mbit_per_sec(), 9.0);
+    assert_eq!(server.hears_that(ListenerEvent::record).await.downlink.as_mbit_per_sec(), 9.0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,14 +99,14 @@ async fn a_device_tells_how_many_flows_it_has() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     let mut device = edge.client(edge.credentials(Role::User, "alice"));
     device.client.tell_flows(4);
     device.is_connected().await;
     // It is reported over another connection: measure until it has arrived.
     loop {
         edge.measure("alice", 12.0);
-        if server.hears_that(record).await.flows == 4 {
+        if server.hears_that(ListenerEvent::record).await.flows == 4 {
             break;
         }
     }
@@ -130,7 +127,7 @@ async fn what_happened_is_in_the_audit_log() {
     let mut edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     drop(server);
     let mut events = Vec::new();
     while !matches!(events.last(), Some(Event::Disconnected { .. })) {
@@ -147,18 +144,13 @@ async fn a_client_hears_why_the_service_is_gone_and_goes_on_trying() {
     let edge = Edge::start();
     let mut server = edge.client(edge.credentials(Role::Server, "video-1"));
     server.client.want(ALICE, 1, None);
-    server.hears_that(|heard| (heard == ListenerEvent::Granted(ALICE)).then_some(())).await;
+    server.is_granted(ALICE).await;
     // Closing the endpoint ends all connections, as a service that dies does sooner or later.
     edge.server.shut_down().await;
-    let reason = server
-        .hears_that(|heard| match heard {
-            ListenerEvent::Lost(reason) => Some(reason),
-            _ => None,
-        })
-        .await;
+    let reason = server.hears_that(ListenerEvent::lost).await;
     assert!(reason.contains("the service has shut down"), "{reason}");
     // It goes on trying.
-    server.hears_that(|heard| matches!(heard, ListenerEvent::Lost(_)).then_some(())).await;
+    server.hears_that(ListenerEvent::lost).await;
 }
 
 /// A way to a service that can lead to another one, as the address of a service that was killed and started again does.
@@ -210,12 +202,7 @@ async fn a_client_is_back_soon_after_the_service_was_killed_and_started_again() 
     client.is_connected().await;
     let again = Edge::with(authority, &credentials);
     *way.service.lock().unwrap() = again.address;
-    let reason = client
-        .hears_that(|heard| match heard {
-            ListenerEvent::Lost(reason) => Some(reason),
-            _ => None,
-        })
-        .await;
+    let reason = client.hears_that(ListenerEvent::lost).await;
     assert_eq!(reason, ConnectionError::Reset.to_string(), "and not a time-out");
     client.hears_that(|heard| (heard == ListenerEvent::Connected).then_some(())).await;
 }

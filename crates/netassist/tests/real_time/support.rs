@@ -131,6 +131,16 @@ pub(crate) enum ListenerEvent {
     Unusable,
 }
 
+impl ListenerEvent {
+    pub(crate) fn record(self) -> Option<AdviceRecord> {
+        if let Self::Record(_, record) = self { Some(record) } else { None }
+    }
+
+    pub(crate) fn lost(self) -> Option<String> {
+        if let Self::Lost(reason) = self { Some(reason) } else { None }
+    }
+}
+
 /// A client, and all its events.
 pub(crate) struct Listening {
     pub(crate) client: Client,
@@ -170,6 +180,10 @@ impl Listening {
 
     pub(crate) async fn is_connected(&mut self) {
         assert_eq!(self.hears().await, ListenerEvent::Connected);
+    }
+
+    pub(crate) async fn is_granted(&mut self, user: IpAddr) {
+        self.hears_that(|heard| (heard == ListenerEvent::Granted(user)).then_some(())).await;
     }
 
     /// All events until now.

@@ -1,19 +1,17 @@
 //! The service's end of a broker: publishes records, and answers requests.
 
+use super::Outbox;
 use super::registrations::Registrations;
-use super::{Outbox, Waiting};
 use crate::transport::shared::Shared;
 use cellcc_http_port::ProblemLog;
 use cellcc_netassist_client::nats::subject::{ALL_REQUESTS, CellName, SubjectToken};
-use cellcc_netassist_client::nats::{BrokerEvent, BrokerUrl, Client, Connection};
+use cellcc_netassist_client::nats::{BrokerEvent, BrokerUrl, Connection};
 use cellcc_netassist_client::{Backoff, CertificateError, Credentials, PeerName, drawn_share};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Waiting records that are taken at once.
-const TAKEN_AT_ONCE: usize = 256;
 /// How often registrations are looked at.
 const FORGET_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -51,7 +49,6 @@ pub(in crate::transport) struct Publisher {
     shared: Arc<Shared>,
     settings: PublisherSettings,
     tls: rustls::ClientConfig,
-    waiting: Waiting,
     registrations: Registrations,
 }
 
@@ -61,10 +58,9 @@ impl Publisher {
         shared: Arc<Shared>,
     ) -> Result<Self, CertificateError> {
         let tls = settings.credentials.client_tls()?;
-        let (outbox, waiting) = Outbox::new(settings.site.clone(), &settings.cells);
-        shared.state().broker = Some(outbox);
+        shared.state().broker = Some(Outbox::new(settings.site.clone(), &settings.cells));
         let registrations = Registrations::new(Arc::clone(&shared), settings.addresses.clone());
-        Ok(Self { shared, settings, tls, waiting, registrations })
+        Ok(Self { shared, settings, tls, registrations })
     }
 
     /// Publishes and answers, and connects again where the connection is lost.
@@ -90,12 +86,8 @@ impl Publisher {
     fn on_lost(&mut self) {
         let mut state = self.shared.state();
         state.counts.broker_losses += 1;
-        if let Some(broker) = &mut state.broker {
-            broker.set_connected(false);
-        }
-        // Waiting records are too old once there is a connection again.
-        while self.waiting.try_recv().is_ok() {
-            state.counts.broker_records_dropped += 1;
+        if let Some(outbox) = &mut state.broker {
+            outbox.broker = None;
         }
     }
 
@@ -108,77 +100,53 @@ impl Publisher {
         {
             let mut state = self.shared.state();
             state.counts.broker_connections += 1;
-            if let Some(broker) = &mut state.broker {
-                broker.set_connected(true);
+            if let Some(outbox) = &mut state.broker {
+                outbox.broker = Some(client);
             }
         }
-        let Self { shared, settings, waiting, registrations, .. } = self;
-        tokio::select! {
-            gone = publish(shared, &client, waiting) => gone,
-            lost = answer(shared, &mut connection, registrations, &settings.log) => lost,
-        }
+        self.answer(&mut connection).await
     }
-}
 
-/// Publishes records, until it cannot: why.
-async fn publish(shared: &Shared, client: &Client, waiting: &mut Waiting) -> String {
-    let mut taken = Vec::with_capacity(TAKEN_AT_ONCE);
-    while waiting.recv_many(&mut taken, TAKEN_AT_ONCE).await > 0 {
-        let count = taken.len() as u64;
-        for (subject, record) in taken.drain(..) {
-            if let Err(gone) = client.publish(&subject, None, &record).await {
-                return gone;
-            }
-        }
-        shared.state().counts.broker_records += count;
-    }
-    "the service has ended".into()
-}
-
-/// Answers requests, and counts the broker's refusals, until the connection is lost: why.
-async fn answer(
-    shared: &Shared,
-    connection: &mut Connection,
-    registrations: &mut Registrations,
-    log: &Log,
-) -> String {
-    let client = connection.client.clone();
-    let mut forget = tokio::time::interval(FORGET_INTERVAL);
-    loop {
-        let heard = tokio::select! {
-            heard = connection.next() => heard,
-            _ = forget.tick() => {
-                registrations.forget(shared.clock.now());
-                continue;
-            }
-        };
-        let message = match heard {
-            BrokerEvent::Message(message) => message,
-            BrokerEvent::Refused(what) => {
-                let refusals = {
-                    let counts = &mut shared.state().counts;
-                    counts.broker_refusals += 1;
-                    counts.broker_refusals
-                };
-                // Each record would be refused.
-                if refusals.is_power_of_two() {
-                    log(&format!(
-                        "NATS: {what}: compare the broker's configuration with `cellcc assist permissions`"
-                    ));
+    /// Answers requests, and counts the broker's refusals, until the connection is lost: why.
+    async fn answer(&mut self, connection: &mut Connection) -> String {
+        let client = connection.client.clone();
+        let mut forget = tokio::time::interval(FORGET_INTERVAL);
+        loop {
+            let heard = tokio::select! {
+                heard = connection.next() => heard,
+                _ = forget.tick() => {
+                    self.registrations.forget(self.shared.clock.now());
+                    continue;
                 }
-                continue;
-            }
-            BrokerEvent::Late => {
-                shared.state().counts.broker_requests_dropped += 1;
-                continue;
-            }
-            BrokerEvent::Lost(reason) => return reason,
-        };
-        let Some(answer_to) = message.reply else { continue };
-        for answer in registrations.answers(&message.subject, &answer_to, &message.payload) {
-            let Ok(text) = serde_json::to_vec(&answer) else { continue };
-            if let Err(gone) = client.publish(&answer_to, None, &text).await {
-                return gone;
+            };
+            let message = match heard {
+                BrokerEvent::Message(message) => message,
+                BrokerEvent::Refused(what) => {
+                    let refusals = {
+                        let counts = &mut self.shared.state().counts;
+                        counts.broker_refusals += 1;
+                        counts.broker_refusals
+                    };
+                    // Each record would be refused.
+                    if refusals.is_power_of_two() {
+                        (self.settings.log)(&format!(
+                            "NATS: {what}: compare the broker's configuration with `cellcc assist permissions`"
+                        ));
+                    }
+                    continue;
+                }
+                BrokerEvent::Late => {
+                    self.shared.state().counts.broker_requests_dropped += 1;
+                    continue;
+                }
+                BrokerEvent::Lost(reason) => return reason,
+            };
+            let Some(answer_to) = message.reply else { continue };
+            for answer in self.registrations.answers(&message.subject, &answer_to, &message.payload) {
+                let Ok(text) = serde_json::to_vec(&answer) else { continue };
+                if let Err(gone) = client.publish(&answer_to, None, &text).await {
+                    return gone;
+                }
             }
         }
     }
