@@ -10,7 +10,7 @@ const DAY: Span = Span::from_secs(86_400);
 
 fuzz_target!(|data: &[u8]| {
     // The ending decides where the content could be of several formats.
-    for name in ["a.mahi", "a.mbps", "a.csv"] {
+    for name in ["a.mahi", "a.mbps", "a.csv", "a"] {
         let Ok(trace) = trace::parse(name, data) else { continue };
         let capacity = &trace.capacity;
         let second = Time::ZERO + Span::from_secs(1);

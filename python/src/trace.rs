@@ -23,7 +23,7 @@ impl Trace {
     /// The link that this text names: a file, a synthetic link, a rate, steps, a join.
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
-        let Source { name, capacity, hash } = py.detach(|| traces::open(text)).map_err(input)?;
+        let Source { name, capacity, hash, .. } = py.detach(|| traces::open(text)).map_err(input)?;
         Ok(Self { name, hash, capacity })
     }
 

@@ -30,6 +30,15 @@ def test_parts_and_joins():
     assert joined.duration_s == 22.0
 
 
+def test_a_file_of_another_program_is_a_trace(tmp_path):
+    (tmp_path / "sabre.json").write_text('[{"duration_ms": 1000, "bandwidth_kbps": 4000, "latency_ms": 40}]')
+    (tmp_path / "flat.txt").write_text("20000\n20000\n")
+    assert cellcc.trace(f"{tmp_path}/sabre.json").stats()["mean_mbit_s"] == 4.0
+    assert cellcc.trace(f"{tmp_path}/flat.txt,as=kbit/s@100ms").stats()["mean_mbit_s"] == 20.0
+    with pytest.raises(cellcc.InputError, match="as=mahimahi"):
+        cellcc.trace(f"{tmp_path}/flat.txt")
+
+
 @pytest.mark.parametrize("rates", [[], [-1.0], [float("nan")], [[1.0]]])
 def test_an_array_that_is_no_trace_is_refused(rates, tmp_path):
     with pytest.raises(cellcc.InputError, match="at least one value"):

@@ -122,7 +122,7 @@ impl Scenario {
     }
 
     /// Refuses a link that carries not even one packet in the whole run: nothing could be measured.
-    fn check_capacities(&self, Capacities { forward, reverse }: &Capacities) -> Result<(), ResolveError> {
+    fn check_capacities(&self, Capacities { forward, reverse, .. }: &Capacities) -> Result<(), ResolveError> {
         let users = self.cell.iter().flat_map(|cell| &cell.users);
         let forward = std::iter::once(&self.trace).chain(users).zip(forward);
         let forward = forward.map(|(name, capacity)| (name, capacity, self.endpoint.packet()));

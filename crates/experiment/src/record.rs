@@ -108,7 +108,10 @@ fn trace_name(trace: &str) -> &str {
     if ["rate=", "step=", "join("].iter().any(|form| trace.starts_with(form)) {
         return trace;
     }
-    let file = trace.rsplit(['/', '\\']).next().unwrap_or(trace);
+    // The meaning of bare numbers has a slash of its own: `flat.txt,as=kbit/s@100ms`.
+    let end = trace.find(",as=").unwrap_or(trace.len());
+    let begin = trace[..end].rfind(['/', '\\']).map_or(0, |at| at + 1);
+    let file = &trace[begin..];
     let file = file.strip_suffix(".gz").or_else(|| file.strip_suffix(".xz")).unwrap_or(file);
     // ".up" and ".down" are kept: they tell two directions of one recording apart.
     file.strip_suffix(".mbps")
@@ -125,6 +128,7 @@ mod tests {
     fn a_trace_is_called_by_its_file_without_folder_and_kind() {
         assert_eq!(trace_name("traces/5g/001-driving.mbps"), "001-driving");
         assert_eq!(trace_name("a/Verizon.down.gz"), "Verizon.down");
+        assert_eq!(trace_name("a/flat.txt,as=kbit/s@100ms"), "flat.txt,as=kbit/s@100ms");
         assert_eq!(trace_name("rate=100Mbit/s"), "rate=100Mbit/s");
         assert_eq!(trace_name("join(a/b.mbps;gap=1s;c)"), "join(a/b.mbps;gap=1s;c)");
         assert_eq!(trace_name("5g-mmwave-walk"), "5g-mmwave-walk");

@@ -18,6 +18,8 @@ pub struct Capacities {
     pub forward: Vec<Arc<Capacity>>,
     /// Capacity of the reverse path.
     pub reverse: Arc<Capacity>,
+    /// The other content of the forward path's files, for the reader of results.
+    pub notes: Vec<String>,
 }
 
 impl Capacities {
@@ -25,7 +27,8 @@ impl Capacities {
     #[must_use]
     pub fn beginning_at(&self, offset: Span) -> Self {
         let later = |capacity: &Arc<Capacity>| Arc::new(capacity.beginning_at(offset));
-        Self { forward: self.forward.iter().map(later).collect(), reverse: later(&self.reverse) }
+        let forward = self.forward.iter().map(later).collect();
+        Self { forward, reverse: later(&self.reverse), notes: self.notes.clone() }
     }
 }
 
@@ -53,11 +56,16 @@ impl TraceCache {
         forward: impl Iterator<Item = &'a String>,
         reverse: &str,
     ) -> Result<Capacities, SpecError> {
-        let forward = forward.map(|text| Ok(self.open(text)?.capacity)).collect::<Result<_, SpecError>>()?;
+        let forward = forward.map(|text| self.open(text)).collect::<Result<Vec<_>, _>>()?;
         let reverse = match reverse {
             "" => Arc::new(Capacity::unlimited()),
             text => self.open(text)?.capacity,
         };
-        Ok(Capacities { forward, reverse })
+        let notes = forward.iter().flat_map(|source| source.notes.iter().cloned()).collect();
+        Ok(Capacities {
+            forward: forward.into_iter().map(|source| source.capacity).collect(),
+            reverse,
+            notes,
+        })
     }
 }

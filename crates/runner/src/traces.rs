@@ -1,7 +1,8 @@
 //! Turns the links that a user may name (`--traces`) into links as a Scenario names them.
 
 use crate::RequestError;
-use cellcc_link::{CapacitySpec, Source, SpecError, synthetic, trace};
+use cellcc_link::trace::{self, Problem, TraceError};
+use cellcc_link::{CapacitySpec, Source, SpecError, synthetic};
 use cellcc_units::Rate;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,7 +84,7 @@ fn of_folder(folder: &Path) -> Result<Vec<String>, RequestError> {
     if traces.is_empty() {
         return Err(RequestError::new(format!(
             "the folder {} and the folders in it hold no trace; traces end in .mahi, .up, .down, .mbps or .csv (and .gz or .xz \
-             after it)",
+             after it), or have another form that `cellcc trace info FILE` reads",
             folder.display()
         )));
     }
@@ -142,7 +143,9 @@ impl Found {
                 *files - 1
             )));
         }
-        Ok(trace::read(path).is_ok())
+        // A file that could be a trace in two readings must not go unseen.
+        let is_doubtful = |error: TraceError| matches!(error.problem, Problem::TwoReadings { .. });
+        Ok(trace::read(path).map_or_else(is_doubtful, |_| true))
     }
 }
 

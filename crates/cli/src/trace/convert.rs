@@ -1,8 +1,8 @@
 //! `cellcc trace convert`.
 
-use crate::exit::Exit;
-use cellcc_link::{Capacity, trace};
-use cellcc_runner::traces;
+use crate::exit::{Exit, tell};
+use cellcc_link::trace::Reading;
+use cellcc_link::{Capacity, Source, trace};
 use cellcc_units::Span;
 use cellcc_units::output::WholeFile;
 use flate2::write::GzEncoder;
@@ -22,6 +22,9 @@ pub(crate) struct Args {
     /// Output file: .mahi, .up or .down (Mahimahi), .mbps (seconds, Mbit/s) or .csv, and .gz or .xz after it.
     #[arg(value_name = "OUT")]
     to: PathBuf,
+    /// Meaning of a file with one number per line: mahimahi, or a unit and a step such as kbit/s@100ms.
+    #[arg(long = "as", value_name = "MEANING")]
+    reading: Option<Reading>,
     /// Bin width of a rate trace.
     #[arg(long, default_value = "100ms", value_name = "TIME")]
     bin: Span,
@@ -53,7 +56,8 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
             args.bin
         )));
     }
-    let capacity = traces::open(&args.from).map_err(Exit::input)?.capacity;
+    let Source { capacity, notes, .. } = super::open(&args.from, args.reading)?;
+    notes.iter().for_each(|note| tell(&format!("{}: {note}", args.from)));
     let length = args.duration.or(capacity.period()).ok_or_else(|| {
         Exit::input(format!("`{}` has no end; say how much to write, such as --duration 60s", args.from))
     })?;

@@ -2,6 +2,7 @@
 
 use crate::exit::{Exit, print};
 use crate::grid;
+use cellcc_link::trace::Reading;
 use cellcc_link::{CapacityStats, OUTAGE_BELOW_MBIT_S};
 use cellcc_report::{NONE, TableFormat, three_digits};
 use cellcc_runner::traces;
@@ -16,6 +17,9 @@ pub(crate) struct Args {
     /// Trace files, folders of them, or names of synthetic links.
     #[arg(required = true, value_name = "FILE|DIR|NAME")]
     traces: Vec<String>,
+    /// Meaning of files with one number per line: mahimahi, or a unit and a step such as kbit/s@100ms.
+    #[arg(long = "as", value_name = "MEANING")]
+    reading: Option<Reading>,
     /// Output format.
     #[arg(long, default_value = "table", value_parser = grid::format_parser())]
     format: TableFormat,
@@ -30,15 +34,19 @@ struct Info {
     sha256: String,
     #[serde(flatten)]
     stats: CapacityStats,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let mut infos = Vec::new();
     let texts = traces::expand(&args.traces)?;
     for text in &texts {
-        let source = traces::open(text).map_err(Exit::input)?;
+        let source = super::open(text, args.reading)?;
         let stats = CapacityStats::new(&source.capacity, ENDLESS);
-        infos.push(Info { trace: source.name, sha256: source.hash, stats });
+        let mut notes = source.notes;
+        notes.extend(stats.outage_throughout());
+        infos.push(Info { trace: source.name, sha256: source.hash, stats, notes });
     }
     tell_apart(&mut infos, texts);
     let for_people = matches!(args.format, TableFormat::Table | TableFormat::Markdown);
@@ -54,13 +62,22 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
     let text = grid::render(args.format, &header, &rows, &infos)?;
     match for_people {
         true => print(&format!(
-            "{text}\n\nRates: Mbit/s of whole seconds; jump: the largest from one to the next. Outages:\n\
+            "{text}\n{}\nRates: Mbit/s of whole seconds; jump: the largest from one to the next. Outages:\n\
              seconds below {OUTAGE_BELOW_MBIT_S} Mbit/s, and the longest. Gap: the longest time without any\n\
              capacity. Burst: a run of delivery opportunities at most 1 ms apart, p50/p95 of\n\
-             its size and of the time to the next."
+             its size and of the time to the next.",
+            notes(&infos)
         )),
         false => print(&text),
     }
+}
+
+/// A line for each note, with its trace.
+fn notes(infos: &[Info]) -> String {
+    let lines = infos
+        .iter()
+        .flat_map(|info| info.notes.iter().map(|note| format!("\n{}: {note}\n", printable(&info.trace))));
+    lines.collect()
 }
 
 /// Traces of one file name are called as they were given, with their folders.

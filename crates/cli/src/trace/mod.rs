@@ -7,6 +7,9 @@ mod radio;
 use crate::exit::Exit;
 #[cfg(target_os = "linux")]
 use crate::network;
+use cellcc_link::Source;
+use cellcc_link::trace::Reading;
+use cellcc_runner::traces;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -29,4 +32,10 @@ pub(crate) fn run(command: &Command) -> Result<(), Exit> {
         #[cfg(target_os = "linux")]
         Command::OfAPath(command) => network::trace::run(command),
     }
+}
+
+/// The link of this text, with the meaning of bare numbers that `--as` states.
+fn open(text: &str, reading: Option<Reading>) -> Result<Source, Exit> {
+    let stated = reading.map(|reading| format!("{text},as={reading}"));
+    traces::open(stated.as_deref().unwrap_or(text)).map_err(Exit::input)
 }

@@ -45,6 +45,7 @@ fn traces_that_are_none_are_refused_by_file_and_line() {
     trace_refused("nan.mbps", b"0 NaN\n", &["nan.mbps:1", "`NaN`"]);
     trace_refused("infinite.mbps", b"0 5\n1 inf\n", &["infinite.mbps:2", "`inf`"]);
     trace_refused("zero.mbps", b"0 0\n1 0\n", &["zero.mbps", "never carries"]);
+    trace_refused("flat.txt", b"20000\n20000\n", &["flat.txt,as=mahimahi", "flat.txt,as=kbit/s@100ms"]);
     trace_refused("words.csv", b"a,b\n1,2\n", &["words.csv", "column"]);
 }
 

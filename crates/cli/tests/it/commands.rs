@@ -148,6 +148,50 @@ fn a_converted_trace_carries_the_same() {
     (1..4).for_each(|index| assert!((mean(index) / mean(0) - 1.0).abs() < 1e-3, "{json:#}"));
 }
 
+const SABRE: &str = r#"[{"duration_ms": 1000, "bandwidth_kbps": 4000, "latency_ms": 100},
+    {"duration_ms": 1000, "bandwidth_kbps": 8000, "latency_ms": 40}]"#;
+
+#[test]
+fn a_file_of_another_program_is_a_link_in_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("sabre.json"), SABRE).unwrap();
+    let output = |arguments: &[&str]| {
+        let output = cellcc(folder.path()).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let delays = "round-trip times of 40ms to 100ms; --extra-delay @sabre.json applies them";
+    let (table, _) = output(&["trace", "info", "sabre.json"]);
+    assert!(table.contains("6.00") && table.contains(delays), "{table}");
+    let (_, told) = output(&["trace", "convert", "sabre.json", "sabre.mbps", "--bin", "1s"]);
+    assert!(told.contains(delays), "{told}");
+    assert_eq!(fs::read_to_string(folder.path().join("sabre.mbps")).unwrap(), "0\t4\n1\t8\n");
+    let compared = ["compare", "--schemes", "cubic", "--traces", "sabre.json", "--duration", "2s"];
+    let both = ["--extra-delay", "@sabre.json", "--out", "out"];
+    let (table, _) = output(&[&compared[..], &both].concat());
+    assert!(table.contains(delays), "{table}");
+    let records = fs::read_to_string(folder.path().join("out/runs.jsonl")).unwrap();
+    assert_eq!(records.matches(r#""extra_delay":"50ms@1s,20ms@1s""#).count(), 2, "{records}");
+}
+
+#[test]
+fn bare_numbers_are_read_as_the_user_says() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("flat.txt"), "20000\n".repeat(20)).unwrap();
+    let mean = |arguments: &[&str]| {
+        let all = [&["trace", "info", "--format", "json"], arguments].concat();
+        let output = cellcc(folder.path()).args(all).output().unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        json[0]["mean_mbit_s"].as_f64().unwrap()
+    };
+    assert_eq!(mean(&["flat.txt", "--as", "kbit/s@100ms"]), 20.0);
+    assert_eq!(mean(&["flat.txt,as=Mbit/s@1s"]), 20_000.0);
+    assert_eq!(mean(&["flat.txt", "--as", "mahimahi"]), 0.012);
+    let converted = ["trace", "convert", "flat.txt", "flat.mbps", "--as", "kbit/s@100ms", "--bin", "1s"];
+    cellcc(folder.path()).args(converted).assert().success();
+    assert_eq!(fs::read_to_string(folder.path().join("flat.mbps")).unwrap(), "0\t20\n1\t20\n");
+}
+
 /// All of them were 0.0.
 #[test]
 fn a_slow_trace_is_described_with_three_digits() {

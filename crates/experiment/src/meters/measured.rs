@@ -80,7 +80,7 @@ impl Record {
         }
     }
 
-    /// The Record of flows that were measured. A trace that is shorter than the run is noted after `notes`.
+    /// The Record of flows that were measured. After `notes` come those on the traces.
     pub fn of_flows(
         scenario: &Scenario,
         driver: &str,
@@ -91,6 +91,7 @@ impl Record {
         flows.iter_mut().for_each(|flow| flow.meter.count_since_warm_up(&capacities.forward[flow.user]));
         let mut record = Self::empty(scenario, driver, capacities);
         record.notes = notes;
+        record.notes.extend_from_slice(&capacities.notes);
         record.note_default_presets();
         record.note_short_flows(&flows);
         record.note_repetition(capacities.forward[0].period());

@@ -1,6 +1,6 @@
 //! Values that change in steps over time, and their text form: `300Mbit/s@10s,600Mbit/s@20s`.
 
-use crate::trace;
+use crate::trace::{self, TraceError};
 use cellcc_units::input::{self, InputError};
 use cellcc_units::{Bytes, ParseError, Span, Time};
 use std::fmt::{Display, Write};
@@ -28,6 +28,28 @@ impl<V: Copy> Schedule<V> {
 
     pub(crate) fn map(&self, change: impl Fn(V) -> V) -> Self {
         Self { steps: self.steps.iter().map(|&(length, value)| (length, change(value))).collect() }
+    }
+
+    /// The values of both schedules, joined, from each time at which one of them changes.
+    pub(crate) fn joined(&self, other: &Self, join: impl Fn(V, V) -> V) -> Self {
+        let mut times: Vec<Time> = self.changes().chain(other.changes()).collect();
+        times.sort_unstable();
+        times.dedup();
+        // The last value stays, so that its length says nothing.
+        let last = self.steps[self.steps.len() - 1].0.min(other.steps[other.steps.len() - 1].0);
+        let lengths = times.windows(2).map(|pair| pair[1].since(pair[0])).chain([last]);
+        let (mut one, mut two) = (self.start(), other.start());
+        let value = |&time: &Time| join(one.value_at(self, time), two.value_at(other, time));
+        Self { steps: lengths.zip(times.iter().map(value)).collect() }
+    }
+
+    /// The beginning of each step.
+    fn changes(&self) -> impl Iterator<Item = Time> + '_ {
+        self.steps.iter().scan(Time::ZERO, |begin, &(length, _)| {
+            let this = *begin;
+            *begin += length;
+            Some(this)
+        })
     }
 
     pub(crate) fn values(&self) -> impl Iterator<Item = V> + '_ {
@@ -104,6 +126,9 @@ pub enum StepsError {
         /// The file as it was named.
         file: String,
     },
+    /// A recording of delays that cannot be read.
+    #[error(transparent)]
+    Recording(#[from] TraceError),
     /// A line, or the file as a whole.
     #[error("{file}{}: {cause}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
     Content {
@@ -117,7 +142,7 @@ pub enum StepsError {
 }
 
 /// The largest file of steps: some 70,000 of them.
-const MAX_TEXT_BYTES: u64 = 1_000_000;
+pub(crate) const MAX_TEXT_BYTES: u64 = 1_000_000;
 
 /// Reads a text, or where it is `@FILE`, the file: the same text, on any number of lines. Empty lines and lines that begin
 /// with `#` are skipped.
@@ -129,8 +154,14 @@ pub(crate) fn open<T: FromStr<Err = ParseError>>(text: &str) -> Result<T, StepsE
             InputError::TooLarge(_) => StepsError::TooLarge { file: file() },
             cause => StepsError::Input { file: file(), cause },
         })?;
+    in_file(path, &content)
+}
+
+/// Reads the text form in the content of a file.
+pub(crate) fn in_file<T: FromStr<Err = ParseError>>(path: &str, content: &str) -> Result<T, StepsError> {
+    let file = || path.to_owned();
     let lines: Vec<_> =
-        trace::data_lines(&content).map(|(line, text)| (line, text.trim_end_matches(','))).collect();
+        trace::data_lines(content).map(|(line, text)| (line, text.trim_end_matches(','))).collect();
     for &(line, text) in &lines {
         text.parse::<T>().map_err(|cause| StepsError::Content { file: file(), line: Some(line), cause })?;
     }

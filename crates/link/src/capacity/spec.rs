@@ -5,7 +5,7 @@ use crate::capacity::schedule;
 use crate::capacity::{Capacity, CapacityError};
 use crate::synthetic;
 use crate::texture::{self, Texture, TextureError};
-use crate::trace::{self, Trace, TraceError};
+use crate::trace::{self, Reading, Trace, TraceError};
 use cellcc_units::{ParseError, Rate, Span, instead};
 use std::fmt;
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ use thiserror::Error;
 /// | `lte-drive` | a named link: anything else |
 /// | `drive.mahi,offset=10s,duration=60s` | a part of a trace or a named link, which repeats; either may be left out |
 /// | `lumos5g.csv,run=3` | one run of a CSV file with several; without it, all of them one after the other |
+/// | `flat.txt,as=kbit/s@100ms` | a file of bare numbers as rates at even steps; `as=mahimahi`: as Mahimahi's milliseconds |
 /// | `join(drive.mbps,duration=5s;gap=100ms;lte-drive)` | pieces one after the other: traces, named links, `step=` with every
 /// length, and gaps without capacity; the whole repeats |
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub enum CapacitySpec {
 pub struct Cut {
     /// The number of the run in a file with several; all of them if `None`.
     pub run: Option<u64>,
+    /// The meaning of a file of bare numbers, where its name does not say.
+    pub reading: Option<Reading>,
     /// Where it begins.
     pub offset: Span,
     /// How long it is; to the end of the trace where there is none.
@@ -72,6 +75,8 @@ pub struct Source {
     pub capacity: Arc<Capacity>,
     /// SHA-256 of its canonical form, after the cut.
     pub hash: String,
+    /// The other content of a trace file.
+    pub notes: Vec<String>,
 }
 
 /// Why a text is not a capacity, or its trace cannot be used.
@@ -126,6 +131,7 @@ impl CapacitySpec {
 
     fn open_with(&self, named: &dyn Fn(&str) -> Option<Arc<Capacity>>) -> Result<Source, SpecError> {
         let refused = |cause| SpecError::Capacity { spec: self.to_string(), cause };
+        let mut found = Vec::new();
         let (name, whole, cut) = match self {
             Self::Constant(rate) => {
                 (self.to_string(), Arc::new(Capacity::constant(*rate).map_err(refused)?), &Cut::default())
@@ -135,7 +141,8 @@ impl CapacitySpec {
                 (self.to_string(), Arc::new(capacity), &Cut::default())
             }
             Self::File { path, cut } => {
-                let Trace { name, capacity, .. } = trace::read_run(path, cut.run)?;
+                let Trace { name, capacity, notes, .. } = trace::read_as(path, cut.run, cut.reading)?;
+                found = notes;
                 (name, capacity, cut)
             }
             Self::Named { name, cut } => {
@@ -163,7 +170,7 @@ impl CapacitySpec {
                 shapes @ TextureError::Shapes { .. } => SpecError::Shapes(shapes),
             })?)
         };
-        Ok(Source { name, hash: trace::hash(&capacity), capacity })
+        Ok(Source { name, hash: trace::hash(&capacity), capacity, notes: found })
     }
 }
 
@@ -203,21 +210,22 @@ impl FromStr for CapacitySpec {
             return Ok(Self::File { path: name.into(), cut });
         }
         let is_name_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        match name.chars().all(is_name_part) && cut.run.is_none() {
+        match name.chars().all(is_name_part) && cut.run.is_none() && cut.reading.is_none() {
             true => Ok(Self::Named { name: name.into(), cut }),
             false => Err(refused().into()),
         }
     }
 }
 
-/// Takes `,run=..`, `,offset=..`, `,duration=..` and the texture's keys off the end; a file name may hold other commas.
+/// Takes `,run=..`, `,as=..`, `,offset=..`, `,duration=..` and the texture's keys off the end; a file name may hold other commas.
 fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
     let refused = || ParseError::new(text, EXPECTED);
     let (mut rest, mut run, mut offset, mut duration) = (text, None, None, None);
-    let (mut wander, mut slots, mut seed) = (None, None, None);
+    let (mut reading, mut wander, mut slots, mut seed) = (None, None, None, None);
     while let Some((before, last)) = rest.rsplit_once(',') {
         let was_there = match last.split_once('=') {
             Some(("run", value)) => run.replace(value.parse().map_err(|_| refused())?).is_some(),
+            Some(("as", value)) => reading.replace(value.parse()?).is_some(),
             Some(("offset", value)) => offset.replace(value.parse::<Span>()?).is_some(),
             Some(("duration", value)) => duration.replace(value.parse::<Span>()?).is_some(),
             Some(("texture", value)) => wander.replace(value.parse()?).is_some(),
@@ -234,7 +242,7 @@ fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
     if texture.is_none() && seed.is_some() {
         return Err(refused());
     }
-    Ok((rest, Cut { run, offset: offset.unwrap_or(Span::ZERO), duration, texture }))
+    Ok((rest, Cut { run, reading, offset: offset.unwrap_or(Span::ZERO), duration, texture }))
 }
 
 impl fmt::Display for CapacitySpec {
@@ -257,6 +265,9 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(run) = self.run {
             write!(f, ",run={run}")?;
+        }
+        if let Some(reading) = self.reading {
+            write!(f, ",as={reading}")?;
         }
         if !self.offset.is_zero() {
             write!(f, ",offset={}", self.offset)?;
@@ -302,6 +313,8 @@ mod tests {
             "./drive,offset=10s,duration=1min",
             "a,b.mahi,duration=500ms",
             "lumos5g.csv,run=3,offset=10s",
+            "flat.txt,as=kbit/s@100ms,offset=10s",
+            "flat.txt,as=mahimahi",
             "lte-drive,offset=5s",
             "5g-drive,duration=1min,texture=mmwave,slots=midband,texture-seed=3",
             "./drive,texture=shapes:traces/5g-100ms",
@@ -349,6 +362,9 @@ mod tests {
             "a.csv,run=1,run=2",
             "a.csv,run=first",
             "lte-drive,run=1",
+            "lte-drive,as=mahimahi",
+            "flat.txt,as=kbit/s",
+            "flat.txt,as=furlongs@1s",
             "rate=1Mbit/s,offset=1s",
             "5g-drive,texture=rain",
             "5g-drive,texture=shapes:",

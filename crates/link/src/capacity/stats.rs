@@ -95,6 +95,13 @@ impl CapacityStats {
             bursts,
         }
     }
+
+    /// A note on a link whose outages mean nothing, because it is slow throughout.
+    pub fn outage_throughout(&self) -> Option<String> {
+        (self.outage_share >= 1.0).then(|| {
+            format!("no second reaches {OUTAGE_BELOW_MBIT_S} Mbit/s, so that all of it counts as one outage")
+        })
+    }
 }
 
 impl BurstStats {

@@ -3,9 +3,11 @@
 pub(crate) mod floor;
 pub(crate) mod line;
 
-use crate::capacity::schedule::{self, Schedule, StepsError};
+use crate::capacity::schedule::{self, MAX_TEXT_BYTES, Schedule, StepsError};
+use crate::trace::{self, Problem, TraceError};
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// The propagation delay: constant (`"10ms"`) or in steps (`"10ms@5s,40ms@5s,20ms@5s"`: each delay and how long it
@@ -33,13 +35,31 @@ impl Delay {
         if extra.is_empty() { Ok(Self::constant(constant)) } else { Ok(Self::open(extra)?.plus(constant)) }
     }
 
-    /// Reads the text form, or where the text is `@FILE`, the file: the same form on any number of lines; empty ones and
-    /// those that begin with `#` are skipped.
+    /// Reads the text form, or where the text is `@FILE`, the file: the same form on any number of lines (empty ones and those
+    /// that begin with `#` are skipped), or a recording of delays ([`trace::FORMS`]). `@FILE,as=ms@20ms` states the meaning of bare
+    /// numbers.
     ///
     /// # Errors
     /// What is wrong, with the file and the line.
     pub fn open(text: &str) -> Result<Self, StepsError> {
-        schedule::open(text)
+        let Some(file) = text.trim().strip_prefix('@') else {
+            let meant = || Path::new(text).is_file().then(|| format!("@{text}"));
+            return Ok(text.parse().map_err(|error: ParseError| error.meaning(meant()))?);
+        };
+        let (name, reading) = match file.rsplit_once(",as=") {
+            Some((name, reading)) => (name, Some(reading.parse()?)),
+            None => (file, None),
+        };
+        let content = trace::content(Path::new(name))?;
+        let too_large = || StepsError::TooLarge { file: name.into() };
+        if let Some(text) = steps_in(&content) {
+            let is_small = content.len() as u64 <= MAX_TEXT_BYTES;
+            return if is_small { schedule::in_file(name, text) } else { Err(too_large()) };
+        }
+        let steps = trace::delays(name, &content, reading)?.one_way();
+        let none = || TraceError::whole(name, Problem::NoDelays);
+        let delay = Self::steps(steps).ok_or_else(none)?;
+        if delay.to_string().len() as u64 > MAX_TEXT_BYTES { Err(too_large()) } else { Ok(delay) }
     }
 
     /// Replaces a file's name by the file's content, so that a Record is complete.
@@ -58,6 +78,17 @@ impl Delay {
         Self(self.0.map(|delay| delay + more))
     }
 
+    /// This delay and `other` one after the other.
+    pub fn and(&self, other: &Self) -> Self {
+        Self(self.0.joined(&other.0, |one, other| one + other))
+    }
+
+    /// The delays of packets that leave the queue at these times, which never go back.
+    pub fn in_order(&self) -> impl FnMut(Time) -> Span + '_ {
+        let mut cursor = self.0.start();
+        move |time| cursor.value_at(&self.0, time)
+    }
+
     /// The delay of a packet that leaves the queue at `time`.
     pub fn at(&self, time: Time) -> Span {
         self.0.start().value_at(&self.0, time)
@@ -72,6 +103,13 @@ impl Delay {
     pub fn max(&self) -> Span {
         self.0.values().max().unwrap_or(Span::ZERO)
     }
+}
+
+/// The text of a file whose first line begins in the text form.
+fn steps_in(content: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(content).ok()?;
+    let has_form = |(_, first): (u64, &str)| first.contains('@') || first.parse::<Span>().is_ok();
+    trace::data_lines(text).next().is_none_or(has_form).then_some(text)
 }
 
 const EXPECTED: &str =
@@ -121,6 +159,21 @@ mod tests {
         );
         assert_eq!(delay.to_string(), "10ms@5s,40ms@5s,20ms@1s");
         assert_eq!(delay.min(), Span::from_millis(10));
+    }
+
+    #[test]
+    fn delays_one_after_the_other_change_at_the_steps_of_both() {
+        let (one, other): (Delay, Delay) =
+            ("10ms@5s,40ms@5s,20ms@1s".parse().unwrap(), "1ms@7s,2ms@1s".parse().unwrap());
+        assert_eq!(one.and(&other).to_string(), "11ms@5s,41ms@2s,42ms@3s,22ms@1s");
+        assert_eq!(other.and(&one), one.and(&other));
+        assert_eq!(one.and(&Delay::constant(Span::from_millis(3))), one.plus(Span::from_millis(3)));
+        let both = one.and(&other);
+        let mut in_order = both.in_order();
+        for secs in 0..20 {
+            let at = Time::ZERO + Span::from_secs(secs);
+            assert_eq!(in_order(at), one.at(at) + other.at(at), "{secs} s");
+        }
     }
 
     #[test]

@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_delay_below_the_target_is_left_alone_however_long_it_lasts() {
         let patient = CoDel { target: Span::from_secs(2), ..CoDel::DEFAULT };
-        assert_eq!(drops_of(patient, 10..1990), []);
+        assert_eq!(drops_of(patient, 10..1990), [0_u64; 0]);
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
         fresh.push(Full::default(), millis(480));
         fresh.push(Full::default(), millis(480));
         fresh.push(Full::default(), millis(480));
-        assert_eq!(run(481, 482, &mut fresh), []);
+        assert_eq!(run(481, 482, &mut fresh), [0_u64; 0]);
         // Bad again from 482 on: the first drop at 582 with the count at 7 - 1 = 6, the next 100/sqrt(6) = 40.8 ms later.
         assert_eq!(run(482, 640, &mut queue), [582, 623]);
     }

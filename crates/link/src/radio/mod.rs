@@ -90,5 +90,13 @@ pub fn parse(name: &str, content: &[u8]) -> Result<Recording, TraceError> {
     Ok(Recording(Content::Pings(runs)))
 }
 
+/// When each ping of each run was sent, in milliseconds since whenever, and its RTT; nothing where a run does not say.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn ping_times(name: &str, text: &str) -> Result<Vec<Option<Vec<(f64, f64)>>>, TraceError> {
+    Ok(ping::parse(name, text)?.iter().map(ping::Run::timed).collect())
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,7 @@
 use super::blocks::span;
 use super::cycle::Cycle;
 use crate::capacity::stats::{mean, percentile, sorted};
-use crate::trace::{Problem, TraceError, number, shown};
-use humantime::parse_rfc3339_weak;
-use std::time::SystemTime;
+use crate::trace::{Problem, TraceError, date, number, shown};
 
 /// One `ping`, from its first line to its summary.
 #[derive(Debug, Clone, Default)]
@@ -158,7 +156,7 @@ impl Run {
     }
 
     /// When each ping was sent, in milliseconds since whenever, and its RTT: by the stamps, or by its number and the mean interval.
-    fn timed(&self) -> Option<Vec<(f64, f64)>> {
+    pub(super) fn timed(&self) -> Option<Vec<(f64, f64)>> {
         let interval_ms = self.summary.and_then(|(sent, _, took_ms)| {
             let intervals = sent.checked_sub(1).filter(|&intervals| intervals > 0)?;
             Some(took_ms? / intervals as f64)
@@ -184,13 +182,14 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Vec<Run>, TraceError> {
     let (mut runs, mut run) = (Vec::new(), Run::default());
     for (line, text) in (1..).zip(text.lines()) {
         let at = |problem| TraceError::at(file, line, problem);
+        let (stamp_s, text) = stamped(text);
         if text.starts_with("PING ") {
             runs.push(std::mem::take(&mut run));
         } else if text.contains(" packets transmitted, ") {
             run.summary = Some(summary(text).map_err(at)?);
         } else if text.contains("icmp_seq=") && text.contains("time=") && !text.ends_with("(DUP!)") {
             let before = run.replies.last().map_or(0, |reply| reply.sequence);
-            run.replies.push(reply(text, before).map_err(at)?);
+            run.replies.push(reply(text, stamp_s, before).map_err(at)?);
         }
     }
     runs.push(run);
@@ -204,33 +203,25 @@ fn after<'a>(text: &'a str, key: &str) -> &'a str {
     value.split_whitespace().next().unwrap_or_default()
 }
 
-fn reply(text: &str, before: i64) -> Result<Reply, Problem> {
+fn reply(text: &str, stamp_s: Option<f64>, before: i64) -> Result<Reply, Problem> {
     let sequence = after(text, "icmp_seq=");
     let not_one = |_| Problem::NotANumber { text: shown(sequence), expected: A_SEQUENCE };
     let sequence: u16 = sequence.parse().map_err(not_one)?;
     // The nearest number to the one before, earlier or later, with these 16 bits.
     let step = sequence.wrapping_sub(before as u16) as i16;
-    Ok(Reply {
-        sequence: before + i64::from(step),
-        rtt_ms: number(after(text, "time="), AN_RTT)?,
-        stamp_s: stamp_s(text),
-    })
+    Ok(Reply { sequence: before + i64::from(step), rtt_ms: number(after(text, "time="), AN_RTT)?, stamp_s })
 }
 
-/// Seconds since 1970 of `[1727547704.081116]`, as `ping -D` writes it, or of a date such as
-/// `[2025-03-15T12:34:56.123456+00:00]`, whose zone does not count: only differences do.
-fn stamp_s(text: &str) -> Option<f64> {
-    let (stamp, _) = text.strip_prefix('[')?.split_once(']')?;
-    if let Ok(seconds) = number(stamp, "") {
-        return Some(seconds);
+/// The stamp before a line, and the line: seconds since 1970 as `ping -D` writes them, `[1727547704.081116]`, or a date such as
+/// `[2025-03-15T12:34:56.123456+00:00]`, before each line of the output.
+fn stamped(text: &str) -> (Option<f64>, &str) {
+    let parts = text.strip_prefix('[').and_then(|text| text.split_once(']'));
+    let stamp = parts.and_then(|(stamp, _)| number(stamp, "").ok().or_else(|| date(stamp)));
+    match (stamp, parts) {
+        (Some(_), Some((_, rest))) => (stamp, rest.trim_start()),
+        _ => (None, text),
     }
-    let end = stamp.char_indices().skip(DATE).find(|(_, char)| !char.is_ascii_digit() && *char != '.');
-    let date = parse_rfc3339_weak(&stamp[..end.map_or(stamp.len(), |(end, _)| end)]).ok()?;
-    date.duration_since(SystemTime::UNIX_EPOCH).ok().map(|since| since.as_secs_f64())
 }
-
-/// Length of a date to the second.
-const DATE: usize = "2025-03-15T12:34:56".len();
 
 /// `150 packets transmitted, 149 received, 0.67% packet loss, time 29999ms`.
 fn summary(text: &str) -> Result<(u64, u64, Option<f64>), Problem> {

@@ -1,187 +1,83 @@
 //! Reading and writing traces: a real link's deliveries, from a file.
 //!
-//! | format | recognised by | content |
-//! |---|---|---|
-//! | Mahimahi | `.mahi`, `.up`, `.down`, or one whole number per line | milliseconds, one delivery opportunity for 1500 bytes
-//! per line |
-//! | rate | `.mbps`, or two numbers per line | seconds and Mbit/s; a rate holds until the next line's time, the last one as
-//! long as the one before |
-//! | CSV | `.csv`, or a header line with commas | named columns: a time such as `time_s` or `time_ms`, a rate such as
-//! `rate_mbit_s`; other columns are left alone. The Irish 5G data and Lumos5G are read as they were published |
-//!
-//! Each may be compressed with gzip or xz, which is recognised by content. Empty lines and lines that begin with
-//! `#` are skipped. The first line of a rate trace is time zero; of several lines at the same time the last one counts;
-//! a single line lasts one second.
+//! [`FORMS`] lists the forms of files that are read; each has its own reader. A file may be compressed with gzip or xz, which is
+//! recognised by content. Empty lines and lines that begin with `#` are skipped. The first line of rates over time is time zero;
+//! of several lines at the same time the last one counts; a single line lasts one second.
 
-mod detect;
+mod bare_numbers;
+mod clock;
+mod content;
+mod delays;
+mod flent;
+mod forms;
+mod iperf3;
+mod json;
 mod lines;
 mod named_columns;
+mod netem_trace;
+mod ping;
+mod problem;
+mod reading;
+mod series;
+mod units;
+mod with_units;
 pub mod write;
 
-pub(crate) use detect::{decompress as unpacked, text};
-pub(crate) use lines::number;
+pub(crate) use clock::date;
+pub(crate) use content::{decompress as unpacked, text};
+pub(crate) use delays::Delays;
+pub use forms::{FORMS, Form};
+pub use problem::{Problem, TraceError};
+pub use reading::{Reading, Unit};
+pub(crate) use series::number;
 
-use crate::capacity::{Capacity, CapacityError};
-use cellcc_units::Bytes;
+use crate::capacity::Capacity;
 use cellcc_units::input::{self, InputError};
+use cellcc_units::{Bytes, Rate};
+use forms::{Content, Given};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::sync::Arc;
-use thiserror::Error;
 
 /// A trace as read: a capacity, its source and its kind.
 #[derive(Debug, Clone)]
 pub struct Trace {
     /// The file name without its folder and without `.gz` or `.xz`.
     pub name: String,
-    /// The format it was in.
-    pub format: Format,
+    /// The name of the form it was in, of [`FORMS`], or the reading that its user stated.
+    pub form: String,
     /// Its capacity; repeats.
     pub capacity: Arc<Capacity>,
     /// SHA-256, in hexadecimal digits, of the trace in a canonical form: two files that mean the same have the same
     /// hash, however they are compressed, spaced or commented.
     pub hash: String,
+    /// The other content of the file, and the flags that apply it in a run.
+    pub notes: Vec<String>,
 }
 
-/// The format of a trace file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    /// Milliseconds, one opportunity for 1500 bytes per line.
-    Mahimahi,
-    /// Seconds and Mbit/s, separated by white space.
-    Rate,
-    /// Named columns, separated by commas.
-    Csv,
-}
-
-/// Why a file is not a trace: which file, where in it, and what to do.
-#[derive(Debug, Error)]
-#[error("{file}{}: {problem}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
-pub struct TraceError {
-    /// The file as it was named.
-    pub file: String,
-    /// The line, counted from 1, where one is to blame.
-    pub line: Option<u64>,
-    /// What is wrong.
-    #[source]
-    pub problem: Problem,
-}
-
-/// What is wrong with a trace.
-#[derive(Debug, Error)]
-pub enum Problem {
-    /// The file cannot be read.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// The rows of a CSV file cannot be distinguished.
-    #[error("cannot be read: {0}")]
-    Rows(#[from] ::csv::Error),
-    /// The compressed stream ends early or is damaged.
-    #[error("the {kind} data is damaged or cut off ({cause}): fetch or compress the file again")]
-    Damaged {
-        /// `gzip` or `xz`.
-        kind: &'static str,
-        /// The decompressor's error.
-        cause: std::io::Error,
-    },
-    /// More text than [`MAX_TEXT_BYTES`].
-    #[error("holds more than {} MiB of text: cut it into shorter traces", MAX_TEXT_BYTES >> 20)]
-    TooLarge,
-    /// No line with a value.
-    #[error("is empty: a trace needs at least one line, such as `12` (Mahimahi) or `0 35.5` (rate)")]
-    Empty,
-    /// Not text.
-    #[error("is not text: expected lines of text, plain or compressed with gzip or xz")]
-    Binary,
-    /// The content fits no format.
-    #[error(
-        "`{0}` fits no trace format: expected milliseconds (Mahimahi), seconds and Mbit/s (rate), or a CSV header such \
-         as `time_s,rate_mbit_s`"
-    )]
-    UnknownFormat(String),
-    /// A field is not a number of the kind that is wanted.
-    #[error("`{text}` is not {expected}")]
-    NotANumber {
-        /// The field.
-        text: String,
-        /// The expected form.
-        expected: &'static str,
-    },
-    /// A line has too many or too few fields.
-    #[error("`{0}` has {1} fields: expected seconds and Mbit/s")]
-    Fields(String, usize),
-    /// Time goes back.
-    #[error("time {now} follows {before}: times must not decrease; sort the lines")]
-    Order {
-        /// This line's time.
-        now: String,
-        /// The time of the line before.
-        before: String,
-    },
-    /// Two columns of a CSV file that could each be meant.
-    #[error("`{1}` and `{2}` could each be the {0}: leave one of them, and rename or remove the other")]
-    TwoColumns(&'static str, String, String),
-    /// A run of a file that has none.
-    #[error("has no runs to choose from: leave `run=` out; only CSV files with a column `run_num` have runs")]
-    NoRuns,
-    /// A run that is not in the file.
-    #[error("has no run {wanted}: its runs are numbered from {low} to {high}")]
-    NoSuchRun {
-        /// The run that was named.
-        wanted: u64,
-        /// The lowest number in the file.
-        low: u64,
-        /// The highest.
-        high: u64,
-    },
-    /// A CSV header without the columns that are needed.
-    #[error("no {0} among the columns `{1}`: name one {2} or rename a column")]
-    Column(&'static str, String, &'static str),
-    /// The content is no recording of a radio.
-    #[error(
-        "`{0}` begins no recording of a radio: expected a log of NR-Scope (a CSV header with `harq_id`) or output of `ping` \
-         (lines with `icmp_seq=`)"
-    )]
-    NoRecording(String),
-    /// A log of NR-Scope without a column that is needed.
-    #[error("no `{0}` among the columns `{1}`: name the file as NR-Scope wrote it")]
-    NoColumn(&'static str, String),
-    /// A log of NR-Scope that says nothing of phones.
-    #[error("holds no grant to a phone (`rnti_type` C-RNTI): record for longer")]
-    NoGrants,
-    /// The values as a whole make no link.
-    #[error("{0}")]
-    Capacity(#[from] CapacityError),
-}
+/// Below this mean a trace is probably misread: slower than any recording of a cellular network that we know (our choice).
+const UNLIKELY_BELOW: Rate = Rate::from_bytes_per_sec(25_000);
+/// Above this mean: the peak rate that IMT-2020 asks of a cell's downlink is 20 Gbit/s (ITU-R M.2410, section 4.1).
+const UNLIKELY_ABOVE: Rate = Rate::from_bytes_per_sec(2_500_000_000);
 
 /// The largest trace, after decompression: 256 MiB, some 40 million opportunities.
 pub const MAX_TEXT_BYTES: u64 = 256 << 20;
-
-impl TraceError {
-    pub(crate) fn at(file: &str, line: u64, problem: Problem) -> Self {
-        Self { file: file.into(), line: Some(line), problem }
-    }
-
-    pub(crate) fn whole(file: &str, problem: Problem) -> Self {
-        Self { file: file.into(), line: None, problem }
-    }
-}
 
 /// Reads a trace file.
 ///
 /// # Errors
 /// Where the file cannot be read or is not a trace; the message names the file and the line.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
-    read_run(path, None)
+    read_as(path, None, None)
 }
 
-/// Reads one run of a file with several; `None`: all of them, one after the other.
+/// Reads one run of a file with several (`None`: all of them, one after the other), with the meaning of bare numbers that its user
+/// states.
 ///
 /// # Errors
 /// As [`read`]; and where the file has no such run.
-pub(crate) fn read_run(path: &Path, run: Option<u64>) -> Result<Trace, TraceError> {
-    parse_run(&path.display().to_string(), &content(path)?, run)
+pub(crate) fn read_as(path: &Path, run: Option<u64>, reading: Option<Reading>) -> Result<Trace, TraceError> {
+    parse_as(&path.display().to_string(), &content(path)?, run, reading)
 }
 
 /// The bytes of a file, of no more than a trace may hold.
@@ -200,22 +96,53 @@ pub(crate) fn content(path: &Path) -> Result<Vec<u8>, TraceError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(name: &str, content: &[u8]) -> Result<Trace, TraceError> {
-    parse_run(name, content, None)
+    parse_as(name, content, None, None)
 }
 
-fn parse_run(name: &str, content: &[u8], run: Option<u64>) -> Result<Trace, TraceError> {
+fn parse_as(
+    name: &str,
+    content: &[u8],
+    run: Option<u64>,
+    reading: Option<Reading>,
+) -> Result<Trace, TraceError> {
     let whole = |problem| TraceError::whole(name, problem);
     let content = unpacked(content).map_err(whole)?;
-    let text = text(&content).map_err(whole)?;
-    let stem = detect::stem(name);
-    let (format, line) = detect::format(stem, text).map_err(whole)?;
-    let capacity = match format {
-        Format::Csv => named_columns::parse(name, text, line, run)?,
-        _ if run.is_some() => return Err(whole(Problem::NoRuns)),
-        Format::Mahimahi => lines::parse_opportunities(name, text)?,
-        Format::Rate => lines::parse_columns(name, text)?,
-    };
-    Ok(Trace { name: stem.into(), format, hash: hash(&capacity), capacity: Arc::new(capacity) })
+    let given = Given::new(name, text(&content).map_err(whole)?, run)?;
+    let (form, Content { capacity, delays, mut notes }) = contents(&given, reading)?;
+    let capacity = capacity.ok_or_else(|| whole(Problem::NoRates(name.into())))?;
+    notes.extend(delays.map(|delays| delays.note(name)));
+    let mean = capacity.mean_rate();
+    if mean < UNLIKELY_BELOW || mean > UNLIKELY_ABOVE {
+        let mbit = mean.as_mbit_per_sec();
+        notes.push(format!("its mean of {mbit} Mbit/s is unlikely for a link: check the unit of its values"));
+    }
+    Ok(Trace { name: given.stem.into(), form, hash: hash(&capacity), capacity: Arc::new(capacity), notes })
+}
+
+/// The delays in the bytes of a file.
+///
+/// # Errors
+/// As [`read`]; and where the file has no delays.
+pub(crate) fn delays(name: &str, content: &[u8], reading: Option<Reading>) -> Result<Delays, TraceError> {
+    let whole = |problem| TraceError::whole(name, problem);
+    let content = unpacked(content).map_err(whole)?;
+    let given = Given::new(name, text(&content).map_err(whole)?, None)?;
+    // Bare numbers can only be delays here.
+    let is_bare = given.first.parse::<f64>().is_ok();
+    let reading = reading.or(is_bare.then_some(Reading::LEOCC));
+    contents(&given, reading)?.1.delays.ok_or_else(|| whole(Problem::NoDelays))
+}
+
+/// The name of the form of a file, and its content.
+fn contents(given: &Given<'_>, reading: Option<Reading>) -> Result<(String, Content), TraceError> {
+    if let Some(reading) = reading {
+        return match given.run {
+            Some(_) => Err(given.whole(Problem::NoRuns)),
+            None => Ok((reading.to_string(), bare_numbers::stated(given, reading)?)),
+        };
+    }
+    let form = forms::of(given).map_err(|problem| given.whole(problem))?;
+    Ok((form.name.into(), form.read(given)?))
 }
 
 /// The SHA-256 of a capacity's canonical form, in hexadecimal digits.

@@ -4,4 +4,5 @@ mod generated;
 mod model;
 mod radio;
 mod texture;
+mod trace_forms;
 mod traces;

@@ -62,7 +62,7 @@ fn of_several_lines_at_the_same_time_the_last_one_counts() {
 fn a_csv_file_names_its_columns_and_their_units() {
     let csv = b"cell,Time_ms,rate_kbit_s\n7,0,10000\n7,1000,20000\n";
     let trace = trace::parse("drive.csv", csv).unwrap();
-    assert_eq!(trace.format, trace::Format::Csv);
+    assert_eq!(trace.form, "table");
     assert_eq!([mbit_in_second(&trace.capacity, 0), mbit_in_second(&trace.capacity, 1)], [10.0, 20.0]);
     assert_eq!(trace.hash, trace::parse("a.mbps", b"0 10\n1 20\n").unwrap().hash);
 }
@@ -115,10 +115,10 @@ fn the_runs_of_lumos5g_follow_each_other_or_are_read_one_by_one() {
 
 #[test]
 fn the_format_follows_from_the_content_where_the_name_does_not_say() {
-    let format = |text: &[u8]| trace::parse("trace.txt", text).unwrap().format;
-    assert_eq!(format(b"0\n5\n7\n"), trace::Format::Mahimahi);
-    assert_eq!(format(b"0 5.5\n1 7\n"), trace::Format::Rate);
-    assert_eq!(format(b"time_s,rate_mbit_s\n0,5\n"), trace::Format::Csv);
+    let form = |text: &[u8]| trace::parse("trace.txt", text).unwrap().form;
+    assert_eq!(form(b"0\n5\n7\n"), "bare numbers");
+    assert_eq!(form(b"0 5.5\n1 7\n"), "rate");
+    assert_eq!(form(b"time_s,rate_mbit_s\n0,5\n"), "table");
 }
 
 #[test]
@@ -211,7 +211,7 @@ proptest::proptest! {
 
     #[test]
     fn no_damage_to_a_trace_makes_a_parser_panic(
-        content in "(time_s,rate_mbit_s\n|Timestamp,DL_bitrate\n|run_num,seq_num,Throughput\n)?([0-9]{1,4}[ ,\t]?[-+0-9.eE]{0,20}\n?){0,20}",
+        content in "(time_s,rate_mbit_s\n|Timestamp,DL_bitrate\n|run_num,seq_num,Throughput\n|time;bitrate;unit\n|\\[  5\\] Interval \nbits/sec\n)?([0-9]{1,4}[ ,\t]?[-+0-9.eE]{0,20}\n?){0,20}",
         name in proptest::sample::select(&["a.mahi", "a.mbps", "a.csv", "a"]),
     ) {
         if let Ok(trace) = trace::parse(name, content.as_bytes()) {
@@ -261,13 +261,13 @@ fn every_real_trace_is_read_and_carries_what_it_says() {
         }
         let carried = capacity.bytes_between(Time::ZERO, Time::ZERO + period);
         assert!(sent <= carried && carried - sent < transfer, "{}: {sent} of {carried}", trace.name);
-        if let trace::Format::Mahimahi = trace.format {
+        if trace.capacity.is_opportunities() {
             let lines = std::fs::read_to_string(&path).unwrap().lines().count() as u64;
             assert_eq!(carried, Capacity::OPPORTUNITY * lines, "{}", trace.name);
         }
         let stats = CapacityStats::new(capacity, period);
         assert!(stats.p5_mbit_s <= stats.p50_mbit_s && stats.p50_mbit_s <= stats.p95_mbit_s);
-        assert_eq!(stats.bursts.is_some(), trace.format == trace::Format::Mahimahi);
+        assert_eq!(stats.bursts.is_some(), trace.capacity.is_opportunities());
     }
 }
 

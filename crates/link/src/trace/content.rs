@@ -1,6 +1,6 @@
-//! Detection of a trace's kind of file: compression by content, format by name and then by content.
+//! The bytes of a file as text: compression is recognised by content.
 
-use super::{Format, MAX_TEXT_BYTES, Problem, data_lines, shown};
+use super::{MAX_TEXT_BYTES, Problem};
 use std::borrow::Cow;
 use std::io::Read;
 
@@ -41,28 +41,4 @@ pub(crate) fn text(content: &[u8]) -> Result<&str, Problem> {
 pub(super) fn stem(name: &str) -> &str {
     let name = name.rsplit(['/', std::path::MAIN_SEPARATOR]).next().unwrap_or(name);
     name.strip_suffix(".gz").or_else(|| name.strip_suffix(".xz")).unwrap_or(name)
-}
-
-/// The format of `text` in a file called `stem`, and the number of its first line of data.
-pub(super) fn format(stem: &str, text: &str) -> Result<(Format, u64), Problem> {
-    let (line, first) = data_lines(text).next().ok_or(Problem::Empty)?;
-    let format = match stem.rsplit_once('.').map(|(_, ending)| ending) {
-        Some("mahi" | "up" | "down") => Format::Mahimahi,
-        Some("mbps") => Format::Rate,
-        Some("csv") => Format::Csv,
-        _ => by_content(first)?,
-    };
-    Ok((format, line))
-}
-
-fn by_content(first: &str) -> Result<Format, Problem> {
-    let is_number = |field: &str| field.parse::<f64>().is_ok();
-    if first.contains(',') && first.split(',').any(|field| !is_number(field.trim())) {
-        return Ok(Format::Csv);
-    }
-    match first.split_whitespace().collect::<Vec<_>>()[..] {
-        [field] if is_number(field) => Ok(Format::Mahimahi),
-        [time, rate] if is_number(time) && is_number(rate) => Ok(Format::Rate),
-        _ => Err(Problem::UnknownFormat(shown(first))),
-    }
 }
