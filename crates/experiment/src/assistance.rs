@@ -71,12 +71,11 @@ impl Support {
         let settings = scenario.netassist.requested(&request);
         self.check_route(scheme, &settings)?;
         let flow = &scenario.flows[index];
-        let back = scenario.reverse_delay() + flow.extra_rtt;
         let fault = |share, randomness| Loss::new(share, scenario.seed_of(randomness));
         let path = TracedPath {
             downlink: Arc::clone(&capacities.forward[flow.user]),
             uplink: Some(Arc::clone(&capacities.reverse)),
-            network: scenario.forward_delay()?.plus(back),
+            network: scenario.forward_delay()?.and(&scenario.reverse_delay()?).plus(flow.extra_rtt),
             loss: fault(settings.loss, Randomness::Assistance(index)),
             duplication: fault(settings.duplicated, Randomness::AssistanceDuplication(index)),
             reordering: fault(settings.reordered, Randomness::AssistanceReordering(index)),

@@ -3,9 +3,9 @@
 use crate::{Path, Randomness, ResolveError, Scenario};
 use cellcc_link::{
     Bottleneck, Capacities, Capacity, Delay, ForwardPath, Jitter, Link, LinkConfig, Packet, PathConfig,
-    Queue, ReorderingConfig, ShareOverTime, TraceCache,
+    Queue, ReorderingConfig, ShareOverTime, StepsError, TraceCache,
 };
-use cellcc_units::{Bytes, QueueLimit, Span, Time};
+use cellcc_units::{Bytes, QueueLimit, Time};
 use std::fmt::Display;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl PathLinks {
             reverse: LinkConfig {
                 capacity: Arc::clone(&capacities.reverse),
                 queue: scenario.queue_before(&capacities.reverse, reverse.queue, scenario.endpoint.header)?,
-                delay: Delay::constant(scenario.reverse_delay()),
+                delay: scenario.reverse_delay()?,
                 jitter: Jitter::NONE,
                 loss: ShareOverTime::constant(reverse.loss),
                 burst_loss: reverse.burst_loss,
@@ -107,9 +107,10 @@ impl Scenario {
     /// A user that is not there, a file or a link that cannot be read, a schedule that makes no sense.
     pub fn resolve_path(&mut self, traces: &TraceCache) -> Result<(), ResolveError> {
         self.check_users()?;
-        let path = &mut self.path;
-        Delay::spell_out(&mut path.extra_delay)
-            .map_err(|error| ResolveError(format!("extra delay: {error}")))?;
+        let path = &mut *self.path;
+        for extra in [&mut path.extra_delay, &mut path.reverse.extra_delay] {
+            Delay::spell_out(extra).map_err(no_delay)?;
+        }
         ShareOverTime::spell_out(&mut path.extra_loss)
             .map_err(|error| ResolveError(format!("extra loss: {error}")))?;
         let trace = traces.open(&self.trace).map_err(refused)?;
@@ -173,14 +174,21 @@ impl Scenario {
     /// # Errors
     /// An addition that cannot be read.
     pub fn forward_delay(&self) -> Result<Delay, ResolveError> {
-        Delay::with_extra(self.path.rtt / 2, &self.path.extra_delay)
-            .map_err(|error| ResolveError(format!("extra delay: {error}")))
+        Delay::with_extra(self.path.rtt / 2, &self.path.extra_delay).map_err(no_delay)
     }
 
-    /// The delay from the receivers back: the other half.
-    pub fn reverse_delay(&self) -> Span {
-        self.path.rtt.saturating_sub(self.path.rtt / 2)
+    /// The delay from the receivers back: the other half, and an extra delay of its own.
+    ///
+    /// # Errors
+    /// As [`forward_delay`](Self::forward_delay).
+    pub fn reverse_delay(&self) -> Result<Delay, ResolveError> {
+        let half = self.path.rtt.saturating_sub(self.path.rtt / 2);
+        Delay::with_extra(half, &self.path.reverse.extra_delay).map_err(no_delay)
     }
+}
+
+fn no_delay(error: StepsError) -> ResolveError {
+    ResolveError(format!("extra delay: {error}"))
 }
 
 fn refused(error: impl Display) -> ResolveError {

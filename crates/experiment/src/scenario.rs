@@ -112,6 +112,9 @@ pub struct Reverse {
     pub trace: String,
     /// The queue of the reverse link.
     pub queue: Queue,
+    /// Addition to their propagation delay over time, as on the way there.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub extra_delay: String,
     /// Share of acknowledgements lost at random.
     pub loss: Ratio,
     /// Acknowledgements lost in bursts, in addition.
@@ -277,6 +280,14 @@ impl Default for Path {
 impl Default for Reverse {
     fn default() -> Self {
         let queue = QueueLimit::Unlimited.into();
-        Self { trace: String::new(), queue, loss: Ratio::ZERO, burst_loss: None, access: None, harq: None }
+        Self {
+            trace: String::new(),
+            queue,
+            extra_delay: String::new(),
+            loss: Ratio::ZERO,
+            burst_loss: None,
+            access: None,
+            harq: None,
+        }
     }
 }

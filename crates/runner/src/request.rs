@@ -114,7 +114,9 @@ impl Request {
         let path = &mut file.path;
         path.reverse.trace = traces::normal(&path.reverse.trace);
         let refused = |what: &'static str| move |error| RequestError(format!("{what}: {error}"));
-        Delay::spell_out(&mut path.extra_delay).map_err(refused("extra delay"))?;
+        for extra in [&mut path.extra_delay, &mut path.reverse.extra_delay] {
+            Delay::spell_out(extra).map_err(refused("extra delay"))?;
+        }
         ShareOverTime::spell_out(&mut path.extra_loss).map_err(refused("extra loss"))?;
         Ok(Self { file, ..self })
     }

@@ -43,10 +43,11 @@ impl SimDriver {
     fn run_limit(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
         let failed = |error: ResolveError| RunError(error.to_string());
         let capacities = self.0.capacities(scenario).map_err(failed)?;
-        let delay = scenario.forward_delay().map_err(failed)?;
+        let there = scenario.forward_delay().map_err(failed)?;
+        let back = scenario.reverse_delay().map_err(failed)?;
         let capacity = &capacities.forward[0];
         let flows = scenario.limit_flows().map_err(|error| RunError(error.to_string()))?;
-        let measured = limit::measure(scenario, &flows, capacity, &delay, watch)?;
+        let measured = limit::measure(scenario, &flows, capacity, [&there, &back], watch)?;
         Ok(Record::of_flows(scenario, DEFAULT_DRIVER, measured, &capacities, Vec::new()))
     }
 }

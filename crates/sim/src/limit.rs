@@ -12,18 +12,18 @@ use std::sync::Arc;
 /// Packets between two looks of a [`Watch`]: some milliseconds of computing.
 const PACKETS_BETWEEN_LOOKS: u64 = 1 << 14;
 
-/// Measures the limit of `capacity` under a Scenario's conditions, behind this delay, for these flows.
+/// Measures the limit of `capacity` under a Scenario's conditions, between these delays there and back, for these flows.
 pub(crate) fn measure(
     scenario: &Scenario,
     flows: &[FlowSetup],
     capacity: &Arc<Capacity>,
-    delay: &Delay,
+    delays: [&Delay; 2],
     watch: &dyn Watch,
 ) -> Result<Vec<MeasuredFlow<'static>>, RunError> {
     let end = Time::ZERO + scenario.duration;
     let mut senders: Vec<Sender> = flows.iter().map(|flow| Sender::new(flow, scenario)).collect();
     let mut clock = ServiceClock::new(Arc::clone(capacity));
-    let back = scenario.path.rtt.saturating_sub(scenario.path.rtt / 2);
+    let [mut there, mut back] = [delays[0].in_order(), delays[1].in_order()];
     let (mut ready, mut free_at) = (Time::ZERO, Time::ZERO);
     let mut warms_up = !scenario.warm_up.is_zero();
     for packet in 1_u64.. {
@@ -39,8 +39,8 @@ pub(crate) fn measure(
             return Err(RunError::stopped(departed_at));
         }
         let queued_at = service_begins(capacity, free_at.max(start), departed_at);
-        let arrived_at = departed_at + delay.at(departed_at);
-        let back = back + sender.extra_rtt;
+        let arrived_at = departed_at + there(departed_at);
+        let back = back(arrived_at) + sender.extra_rtt;
         sender.acknowledged_at = sender.acknowledged_at.max(arrived_at + back);
         if warms_up && departed_at >= scenario.measured_from() {
             senders.iter_mut().for_each(|sender| sender.meter.end_warm_up(scenario.measured_from()));
@@ -202,9 +202,9 @@ mod tests {
         };
         let offered = capacity.bytes_between(Time::ZERO, Time::ZERO + duration);
         assert_eq!(offered, Bytes::new(500 * 1500));
-        let delay = scenario.forward_delay().unwrap();
+        let delays = [scenario.forward_delay().unwrap(), scenario.reverse_delay().unwrap()];
         let flows = scenario.limit_flows().unwrap();
-        let measured = measure(&scenario, &flows, &capacity, &delay, &()).unwrap();
+        let measured = measure(&scenario, &flows, &capacity, delays.each_ref(), &()).unwrap();
         let metrics = measured[0].meter.metrics(offered, duration);
         assert_eq!(metrics.utilisation, 1.0);
         assert_eq!(metrics.queueing_delay_max_ms, Some(0.0));

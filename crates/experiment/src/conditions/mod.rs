@@ -109,10 +109,14 @@ pub fn check(file: &PlanFile, command: Command) -> Result<(), String> {
 /// # Errors
 /// The delay, its flag, its key, and the range.
 pub fn check_extra_delay(path: &Path) -> Result<(), String> {
-    let longest = Delay::with_extra(Span::ZERO, &path.extra_delay).map_err(|error| error.to_string())?.max();
-    let is_within = takes::is_within::<Span>(takes::DELAYS.range, &longest.to_string());
-    let row = rows().find(|row| row.key == "path.extra_delay" && !is_within);
-    row.map_or(Ok(()), |row| Err(row.outside(&longest.to_string(), Command::Compare)))
+    let extra =
+        [("path.extra_delay", &path.extra_delay), ("path.reverse.extra_delay", &path.reverse.extra_delay)];
+    extra.into_iter().try_for_each(|(key, text)| {
+        let longest = Delay::with_extra(Span::ZERO, text).map_err(|error| error.to_string())?.max();
+        let is_within = takes::is_within::<Span>(takes::DELAYS.range, &longest.to_string());
+        let row = rows().find(|row| row.key == key && !is_within);
+        row.map_or(Ok(()), |row| Err(row.outside(&longest.to_string(), Command::Compare)))
+    })
 }
 
 impl PlanFile {

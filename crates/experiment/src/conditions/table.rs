@@ -75,7 +75,7 @@ const PATH: &[Condition] = &[
         .means("Random loss of data packets"),
     both("extra-delay", "path.extra_delay", DELAYS).means(
         "Extra one-way delay over time: DELAY@FOR,DELAY@FOR,... such as 5ms@10s,20ms@5s; or @FILE with these \
-         on any number of lines",
+         on any number of lines, or with a recording (ping, LeoCC, JSON)",
     ),
     both("extra-loss", "path.extra_loss", text("STEPS|@FILE")).means(
         "Extra random loss of data packets over time: SHARE@FOR,SHARE@FOR,... such as 0%@10s,1%@5s; or \
@@ -112,6 +112,9 @@ const PATH: &[Condition] = &[
     flag("reverse-queue", "path.reverse.queue", QUEUE)
         .shell("up-queue")
         .means("Queue of the reverse path, as in --queue"),
+    flag("reverse-extra-delay", "path.reverse.extra_delay", DELAYS)
+        .shell("up-extra-delay")
+        .means("Extra delay on the reverse path over time, as in --extra-delay"),
     flag("reverse-loss", "path.reverse.loss", share("0% to below 100%, such as 1%"))
         .shell("up-loss")
         .means("Random loss on the reverse path"),
