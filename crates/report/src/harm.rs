@@ -254,7 +254,8 @@ mod tests {
     /// The harm of `bbr` to `cubic` under 36 conditions. Alone the victim has 10 Mbit/s, and next to its like 5.
     fn records(harm: impl Fn(usize) -> f64) -> Vec<Record> {
         let capacity = Arc::new(Capacity::unlimited());
-        let capacities = Capacities { forward: vec![Arc::clone(&capacity)], reverse: capacity };
+        let capacities =
+            Capacities { forward: vec![Arc::clone(&capacity)], reverse: capacity, notes: Vec::new() };
         let of = |condition: usize| {
             let rows = [
                 ("cubic", vec![10.0]),
