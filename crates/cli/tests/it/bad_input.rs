@@ -238,7 +238,7 @@ fn what_would_fill_memory_is_not_read() {
     refused_in(
         folder.path(),
         &["compare", "--extra-delay", "@long.toml"],
-        &["long.toml", "more than 1000 kB"],
+        &["long.toml", "more than 256 MiB"],
     );
 }
 
