@@ -34,16 +34,22 @@ fn has_browser() -> bool {
     ["chromium", "chromium-browser"].iter().any(|name| Command::new(name).arg("--version").output().is_ok())
 }
 
-/// Standard output and the lines of runs.jsonl.
+fn is_sound(run: &Value) -> bool {
+    run["spoilt"] == json!([])
+}
+
+/// Standard output and the lines of runs.jsonl. Only a busy machine, which spoils runs, makes the command fail.
 fn video(folder: &Path, arguments: &[&str]) -> (String, Vec<Value>) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cellcc"));
     command.current_dir(folder).env("XDG_STATE_HOME", folder);
     command.args(["video", "--down", "20Mbit/s", "--rtt", "20ms", "--duration", "3s", "--out", "out"]);
     let output = command.args(arguments).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let runs = fs::read_to_string(folder.join("out/runs.jsonl")).unwrap();
-    let runs = runs.lines().map(|line| serde_json::from_str(line).unwrap());
-    (String::from_utf8(output.stdout).unwrap(), runs.collect())
+    let message = String::from_utf8_lossy(&output.stderr);
+    let runs = fs::read_to_string(folder.join("out/runs.jsonl")).expect(&message);
+    let runs: Vec<_> = runs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let may_fail = output.status.code() == Some(1) && !runs.iter().all(is_sound);
+    assert!(output.status.success() || may_fail, "{message}");
+    (String::from_utf8(output.stdout).unwrap(), runs)
 }
 
 #[test]
@@ -61,7 +67,6 @@ fn a_film_is_played_behind_the_link_by_schemes_in_turn_and_resume_goes_on_with_t
     }
     let flags = ["--player", "player.js", "--clip", "clip", "--runs", "1", "--schemes"];
     // A busy machine spoils runs, and says so; and the browser alone keeps two processors busy.
-    let is_sound = |run: &Value| run["spoilt"] == json!([]);
     let (_, first) = video(folder.path(), &[&flags[..], &["cubic"]].concat());
     let (table, runs) = video(folder.path(), &[&flags[..], &["cubic,tide", "--resume"]].concat());
     let missing: &[&str] = if is_sound(&first[0]) { &["tide"] } else { &["cubic", "tide"] };
