@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Interface that leads to the users.
     #[arg(value_name = "INTERFACE")]
     interface: String,
-    /// Configuration of the service, whose [[user]] tables have the users' names and addresses.
+    /// Configuration of the service, whose `[[user]]` tables have the users' names and addresses.
     #[arg(value_name = "FILE")]
     config: PathBuf,
     /// Send each line in a UDP datagram to this address, instead of printing it.
