@@ -144,7 +144,7 @@ impl Found {
             )));
         }
         // A file that could be a trace in two readings must not go unseen.
-        let is_doubtful = |error: TraceError| matches!(error.problem, Problem::TwoReadings { .. });
+        let is_doubtful = |error: TraceError| matches!(*error.problem, Problem::TwoReadings { .. });
         Ok(trace::read(path).map_or_else(is_doubtful, |_| true))
     }
 }

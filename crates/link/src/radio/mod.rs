@@ -90,11 +90,14 @@ pub fn parse(name: &str, content: &[u8]) -> Result<Recording, TraceError> {
     Ok(Recording(Content::Pings(runs)))
 }
 
-/// When each ping of each run was sent, in milliseconds since whenever, and its RTT; nothing where a run does not say.
+/// Times at which the pings of a run were sent, in milliseconds from any origin, each with its RTT in milliseconds.
+type Timed = Vec<(f64, f64)>;
+
+/// The timed pings of each run; none for a run without times.
 ///
 /// # Errors
 /// As [`read`].
-pub(crate) fn ping_times(name: &str, text: &str) -> Result<Vec<Option<Vec<(f64, f64)>>>, TraceError> {
+pub(crate) fn ping_times(name: &str, text: &str) -> Result<Vec<Option<Timed>>, TraceError> {
     Ok(ping::parse(name, text)?.iter().map(ping::Run::timed).collect())
 }
 

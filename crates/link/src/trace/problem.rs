@@ -15,7 +15,7 @@ pub struct TraceError {
     pub line: Option<u64>,
     /// What is wrong.
     #[source]
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 /// What is wrong with a trace.
@@ -199,10 +199,10 @@ pub enum Problem {
 
 impl TraceError {
     pub(crate) fn at(file: &str, line: u64, problem: Problem) -> Self {
-        Self { file: file.into(), line: Some(line), problem }
+        Self { file: file.into(), line: Some(line), problem: problem.into() }
     }
 
     pub(crate) fn whole(file: &str, problem: Problem) -> Self {
-        Self { file: file.into(), line: None, problem }
+        Self { file: file.into(), line: None, problem: problem.into() }
     }
 }

@@ -35,7 +35,7 @@ impl<'a, V: Copy> Series<'a, V> {
 
     /// A row with its line, where the file has lines; `secs` is not negative.
     pub(super) fn push(&mut self, line: Option<u64>, secs: f64, value: V) -> Result<(), TraceError> {
-        let at = |problem| TraceError { file: self.file.into(), line, problem };
+        let at = |problem: Problem| TraceError { file: self.file.into(), line, problem: problem.into() };
         let begins_run = self.points.len() == self.run_begins_with;
         let first = if begins_run { secs } else { self.first_time };
         if secs - first > Capacity::MAX_PERIOD.as_secs_f64() {
