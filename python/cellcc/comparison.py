@@ -51,6 +51,7 @@ class Conditions(TypedDict, total=False):
     jitter: Time | None
     access: str | None
     harq: str | None
+    reverse_extra_delay: str | None
     reverse_rate: str | None
     reverse_queue: str | None
     reverse_loss: str | None
