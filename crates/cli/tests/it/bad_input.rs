@@ -240,6 +240,13 @@ fn what_would_fill_memory_is_not_read() {
         &["compare", "--extra-delay", "@long.toml"],
         &["long.toml", "more than 256 MiB"],
     );
+    // Steps, unlike a recording, stand in every Record.
+    fs::write(folder.path().join("steps.txt"), "10ms@5s,\n".repeat(200_000)).unwrap();
+    refused_in(
+        folder.path(),
+        &["compare", "--extra-delay", "@steps.txt"],
+        &["steps.txt", "more than 1000 kB"],
+    );
 }
 
 #[cfg(unix)]

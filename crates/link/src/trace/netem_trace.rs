@@ -73,7 +73,7 @@ impl Steps {
     /// Adds a model once more; false where it has no end, so that nothing follows.
     fn add(&mut self, model: &Model) -> Result<bool, Problem> {
         if self.len() >= MOST_STEPS {
-            return Err(Problem::TooLarge);
+            return Err(Problem::TooManySteps(MOST_STEPS));
         }
         match model {
             Model::Rate { bw, duration } => self.rates.push((duration.span()?, bw.rate()?)),

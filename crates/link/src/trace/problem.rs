@@ -13,12 +13,12 @@ pub struct TraceError {
     pub file: String,
     /// The line, counted from 1, where one is to blame.
     pub line: Option<u64>,
-    /// What is wrong.
+    /// The problem, with the remedy.
     #[source]
     pub problem: Box<Problem>,
 }
 
-/// What is wrong with a trace.
+/// A problem of a trace file.
 #[derive(Debug, Error)]
 pub enum Problem {
     /// The file cannot be read.
@@ -38,6 +38,9 @@ pub enum Problem {
     /// More text than [`MAX_TEXT_BYTES`].
     #[error("holds more than {} MiB of text: cut it into shorter traces", MAX_TEXT_BYTES >> 20)]
     TooLarge,
+    /// More steps than a model may have.
+    #[error("repeats to more than {0} steps: cut it into shorter traces")]
+    TooManySteps(usize),
     /// No line with a value.
     #[error("is empty: a trace needs at least one line, such as `12` (Mahimahi) or `0 35.5` (rate)")]
     Empty,

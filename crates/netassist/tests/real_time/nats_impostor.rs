@@ -25,7 +25,7 @@ async fn next(listener: &TcpListener) -> TcpStream {
     timeout(HANG_TIMEOUT, listener.accept()).await.expect("it connects").unwrap().0
 }
 
-/// How many bytes of this, and of at most so many, are taken before the connection ends.
+/// Bytes that are taken before the connection ends: of repetitions of `part`, up to `at_most` in all.
 async fn taken(stream: &mut (impl AsyncWrite + Unpin), part: &[u8], at_most: usize) -> usize {
     let mut taken = 0;
     while taken < at_most && matches!(timeout(HANG_TIMEOUT, stream.write_all(part)).await, Ok(Ok(()))) {
