@@ -41,6 +41,13 @@ enable = true
 level = 0
 [output.html.print]
 enable = false
+# Pages that were joined with others.
+[output.html.redirect]
+"/docs/algorithms/cost.html" = "../evidence/cost/packet.html"
+"/docs/coming-from/ns-3.html" = "../coming-from.html#ns-3"
+"/docs/coming-from/pantheon.html" = "../coming-from.html#pantheon"
+"/docs/coming-from/picoquic_ns.html" = "../coming-from.html#picoquic_ns"
+"/docs/fidelity/netassist-scale.html" = "../evidence/netassist.html"
 """
 
 

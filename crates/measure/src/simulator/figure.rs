@@ -1,4 +1,4 @@
-//! The figure of a packet's cost among many flows, from the table of docs/algorithms/cost.md: the numbers have one place.
+//! The figure of a packet's cost among many flows, from the table of docs/evidence/cost/packet.md: the numbers have one place.
 
 use crate::{Outcome, simulator::misses::SCHEMES};
 use cellcc_report::{Axis, Figure, Key, Mark, Panel, Shape, Style};

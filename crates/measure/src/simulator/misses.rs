@@ -15,7 +15,7 @@ use cellcc_units::Span;
 const BOUNDED: &str = "bbr";
 const BOUNDS: [(usize, f64); 3] = [(1, 7.3), (100, 9.0), (1_000, 39.0)];
 
-/// Those of the table in docs/algorithms/cost.md.
+/// Those of the table in docs/evidence/cost/packet.md.
 pub(crate) const SCHEMES: [&str; 3] = ["cubic", BOUNDED, "tide"];
 const FLOWS: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
@@ -96,7 +96,7 @@ pub(crate) fn check() -> Outcome<()> {
         return Ok(());
     }
     Err(format!(
-        "more misses than the bound at {} flows; docs/algorithms/cost.md has those before",
+        "more misses than the bound at {} flows; docs/evidence/cost/packet.md has those before",
         above.join(", ")
     )
     .into())

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// The scheme whose packet is bounded, and its bound: the 1,630 measured and 2 %, the effect of another compiler;
-/// docs/algorithms/cost.md has the table.
+/// docs/evidence/cost/packet.md has the table.
 const BOUNDED: (&str, f64) = ("cubic", 1_660.0);
 /// Those of the table.
 const SCHEMES: [&str; 7] = [BOUNDED.0, "bbr", "reminis", "tide", "verus", "rbbr", LIMIT];
@@ -195,6 +195,6 @@ pub(crate) fn check() -> Outcome<()> {
         return Ok(());
     }
     let table = table(&[scheme], &[packet])?;
-    Err(format!("more than the bound; by stage, to be compared with docs/algorithms/cost.md:\n{table}")
+    Err(format!("more than the bound; by stage, to be compared with docs/evidence/cost/packet.md:\n{table}")
         .into())
 }
