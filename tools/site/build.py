@@ -47,7 +47,10 @@ enable = false
 "/docs/coming-from/ns-3.html" = "../coming-from.html#ns-3"
 "/docs/coming-from/pantheon.html" = "../coming-from.html#pantheon"
 "/docs/coming-from/picoquic_ns.html" = "../coming-from.html#picoquic_ns"
+"/docs/evidence/tide/ablation-alone.html" = "ablation.html#alone"
+"/docs/evidence/tide/ablation-flows.html" = "ablation.html#with-other-flows"
 "/docs/fidelity/netassist-scale.html" = "../evidence/netassist.html"
+"/docs/fidelity/tide-ablation.html" = "../evidence/tide/ablation.html"
 """
 
 
