@@ -77,7 +77,7 @@ mod punctual {
     }
 
     /// On a link of one rate: the file's whole milliseconds alone use up the tolerance for a link that changes
-    /// (docs/fidelity/emulator.md).
+    /// (docs/evidence/emulator.md).
     #[test]
     fn the_curve_of_a_recording_is_that_of_its_link() {
         if !can_emulate() {
