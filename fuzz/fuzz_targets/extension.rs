@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let registry = cellcc_schemes::registry();
     let scheme = registry.parse("rbbr").expect("it is built in");
     let packet = Bytes::new(1500);
-    let mut controller = scheme.build(&Context { packet, initial_window: packet * 10, seed: 0 });
+    let mut controller = scheme.build(&Context::new(packet, packet * 10, 0));
     let mut end = Extension::new(registry);
     let mut now = Time::ZERO;
     end.begin_flow(now, &scheme);

@@ -30,7 +30,7 @@ fn read(text: &str, registry: &Registry) {
                 let Ok(scheme) = registry.parse(&flow.scheme) else { continue };
                 assert_eq!(registry.parse(scheme.text()).expect("it was one").text(), scheme.text());
                 let packet = Bytes::new(1500);
-                scheme.build(&Context { packet, initial_window: packet * 10, seed: 0 });
+                scheme.build(&Context::new(packet, packet * 10, 0));
             }
         }
     }

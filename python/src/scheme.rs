@@ -1,8 +1,6 @@
 //! A congestion control written in Python. Each of its decisions takes Python's lock: for teaching and for first tries.
 
-use cellcc_control::{
-    self as control, Context, Controller, Limits, Needs, Parameter, Sampler, SchemeInfo, kind,
-};
+use cellcc_control::{self as control, Context, Controller, Limits, Parameter, Sampler, SchemeInfo, kind};
 use cellcc_experiment::{Driver, Record, ResolveError, RunError, Scenario, Watch};
 use cellcc_runner::Drivers;
 use cellcc_units::{Bytes, Rate, Span, Time};
@@ -51,20 +49,16 @@ impl PythonScheme {
         };
         let parameters: Vec<_> = self.parameters.iter().map(parameter).collect();
         let (scheme, problem) = (Arc::clone(self), Arc::clone(problem));
-        SchemeInfo {
-            name: self.name.clone().into(),
-            summary: self.summary.clone().into(),
-            source: "written in Python".into(),
-            parameters: parameters.iter().cloned().map(Into::into).collect(),
-            presets: Vec::new(),
-            shows: Vec::new(),
-            in_linux: &[],
-            needs: Needs::NOTHING,
-            build: Arc::new(move |arguments, context| {
+        SchemeInfo::new(
+            self.name.clone(),
+            self.summary.clone(),
+            "written in Python",
+            move |arguments, context| {
                 let values = parameters.iter().map(|parameter| (&*parameter.name, arguments.get(parameter)));
                 Box::new(PythonController::new(&scheme, values, context, Arc::clone(&problem)))
-            }),
-        }
+            },
+        )
+        .parameters(parameters.iter().cloned().map(Into::into).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! One user's records as they arrive: which are new, and how old they are.
 
-use crate::advice::Advice;
 use crate::record::AdviceRecord;
+use cellcc_control::Advice;
 use cellcc_units::{Span, Time};
 
 /// The arrivals on one user.
@@ -48,15 +48,11 @@ impl Arrivals {
         if record.stale || age > record.valid_for {
             return Err(Refusal::Stale);
         }
-        Ok(Advice {
-            bandwidth: record.downlink,
-            class: record.class,
-            min_rtt: record.min_rtt,
-            flows: record.flows.into(),
-            backlog: record.backlog,
-            period: record.period,
-            age,
-        })
+        let mut advice = Advice::new(record.downlink, record.class, record.period).with_age(age);
+        advice.min_rtt = record.min_rtt;
+        advice.flows = record.flows.into();
+        advice.backlog = record.backlog;
+        Ok(advice)
     }
 }
 

@@ -32,7 +32,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::advice::AdviceClass;
+use cellcc_control::AdviceClass;
 use cellcc_units::{Bytes, Rate, Span};
 use std::collections::VecDeque;
 

@@ -2,13 +2,13 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | one report | [`Advice`] |
+//! | one report | [`Advice`](cellcc_control::Advice) |
 //! | the user's bandwidth, and how far it can be trusted | [`Estimator`] |
 //! | the state of a user over time, handovers and silence included | [`UserModel`] |
 //! | a period's measurements from a queue's counters | [`Counters`], [`Period`] |
 //! | those from a host's traffic, without a base station | [`PassiveReader`] |
 //! | how many flows the user has | [`active_flows`] |
-//! | source, period, route, loss, outages: the table `[netassist]`, and a scheme's request | [`NetAssist`], [`AdviceRequest`] |
+//! | source, period, route, loss, outages: the table `[netassist]` | [`NetAssist`] |
 //! | the reports of a flow: made, lost, delivered | [`Reports`] |
 //! | reports at times that are known beforehand | [`Timetable`] |
 //! | the NATCP authors' files | [`FeedbackFile`] |
@@ -18,7 +18,6 @@
 //!
 //! Pure: no clock, no sockets. Measurements and times come in as arguments.
 
-mod advice;
 mod arrivals;
 mod estimator;
 mod natcp_file;
@@ -27,14 +26,15 @@ mod record;
 mod reports;
 pub mod scone;
 mod settings;
+mod timetable;
 mod user_model;
 
-pub use advice::{Advice, AdviceClass, MinRttParts, Timetable};
 pub use arrivals::{Arrivals, Refusal};
 pub use estimator::{Counters, Estimate, Estimator, Evidence, Observation, PacketTime, Period};
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
 pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
 pub use record::AdviceRecord;
 pub use reports::{AssistedPath, ReportFault, ReportedFlow, Reports, UnseenReports, UserState};
-pub use settings::{AdviceRequest, AdviceRoute, NetAssist, Outage, ReportSource};
+pub use settings::{NetAssist, Outage};
+pub use timetable::Timetable;
 pub use user_model::{BaseRtt, Counted, Knowledge, UserModel, active_flows};

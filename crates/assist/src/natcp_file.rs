@@ -4,7 +4,8 @@
 //! Source: github Soheil-ab/natcp, `feedback/`. There a thread of the sender sleeps until each line's time and applies it;
 //! lines that it is late for are left out.
 
-use crate::advice::{Advice, AdviceClass, MinRttParts, Timetable};
+use crate::timetable::Timetable;
+use cellcc_control::{Advice, AdviceClass, MinRttParts};
 use cellcc_units::{
     Bytes, Rate, Span, Time,
     input::{self, InputError},
@@ -178,17 +179,10 @@ impl Timetable for FeedbackFile {
         self.next = index + 1;
         let Line { bandwidth, packet_time, .. } = self.lines[index];
         let network = self.path.network;
-        Some(Advice {
-            bandwidth,
-            // The recording was made of a flow that kept the queue full.
-            class: AdviceClass::Backlogged,
-            min_rtt: Some(MinRttParts { network, downlink: packet_time, uplink: Span::ZERO }),
-            flows: 1,
-            backlog: Bytes::ZERO,
-            period: self.period(index),
-            // About a time that is yet to come.
-            age: Span::ZERO,
-        })
+        // The recording was made of a flow that kept the queue full. It is about a time that is yet to come: no age.
+        let mut advice = Advice::new(bandwidth, AdviceClass::Backlogged, self.period(index));
+        advice.min_rtt = Some(MinRttParts { network, downlink: packet_time, uplink: Span::ZERO });
+        Some(advice)
     }
 }
 

@@ -102,8 +102,8 @@ impl PassiveReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advice::AdviceClass;
     use crate::estimator::Estimator;
+    use cellcc_control::AdviceClass;
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)

@@ -15,8 +15,8 @@
 //! | 58-59 | the user's active flows, at least one | |
 //! | 60-63 | counts the cells the user has been in | |
 
-use crate::advice::{AdviceClass, MinRttParts};
 use bytes::{Buf, BufMut};
+use cellcc_control::{AdviceClass, MinRttParts};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 const VERSION: u8 = 1;

@@ -10,10 +10,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::advice::{Advice, AdviceClass, MinRttParts, Timetable};
 use crate::estimator::{Counters, PacketTime, Period};
-use crate::settings::{AdviceRoute, NetAssist, ReportSource};
+use crate::settings::NetAssist;
+use crate::timetable::Timetable;
 use crate::user_model::{BaseRtt, Counted, Knowledge, UserModel};
+use cellcc_control::{Advice, AdviceClass, AdviceRoute, MinRttParts, ReportSource};
 use cellcc_units::{Bytes, Rate, Ratio, Span, Time};
 use std::collections::VecDeque;
 
@@ -210,7 +211,7 @@ impl<P: AssistedPath> Reports<P> {
         }
         newest.map(|report| {
             let since = if self.settings.age_known { report.made_at } else { report.at };
-            Advice { age: now.since(since), ..report.advice }
+            report.advice.with_age(now.since(since))
         })
     }
 
@@ -234,9 +235,11 @@ impl<P: AssistedPath> Reports<P> {
             downlink: self.downlink_time.at(bandwidth, self.flow.packet).mul_f64(rtt_scale),
             uplink: self.uplink_time.at(uplink, self.flow.ack).mul_f64(rtt_scale),
         };
-        let min_rtt = self.settings.uplink_known.then_some(min_rtt);
-        let backlog = user.counters.map_or(Bytes::ZERO, |counters| counters.backlog);
-        Some(Advice { bandwidth, class, min_rtt, flows: user.flows.max(1), backlog, period, age: Span::ZERO })
+        let mut advice = Advice::new(bandwidth, class, period);
+        advice.min_rtt = self.settings.uplink_known.then_some(min_rtt);
+        advice.flows = user.flows.max(1);
+        advice.backlog = user.counters.map_or(Bytes::ZERO, |counters| counters.backlog);
+        Some(advice)
     }
 
     /// The link's service in the period that has passed.

@@ -1,5 +1,6 @@
-//! The content and route of reports: the table `[netassist]` of a Scenario, and a scheme's request.
+//! The content and route of reports: the table `[netassist]` of a Scenario.
 
+use cellcc_control::{AdviceRequest, AdviceRoute, ReportSource};
 use cellcc_units::{Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -79,43 +80,6 @@ fn is_true(value: &bool) -> bool {
 
 fn is_default_lateness(span: &Span) -> bool {
     *span == DEFAULT_LATENESS
-}
-
-/// The request of a scheme to the network. [`NetAssist`] decides what the scheme leaves open.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct AdviceRequest {
-    /// Where the bandwidth comes from.
-    pub source: Option<ReportSource>,
-    /// Time between reports.
-    pub period: Option<Span>,
-    /// How reports travel.
-    pub route: Option<AdviceRoute>,
-    /// From the network's edge to the server, out of band.
-    pub delay: Option<Span>,
-    /// Share of the reports that are lost.
-    pub loss: Option<Ratio>,
-}
-
-/// Where a reported bandwidth comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReportSource {
-    /// The link's service in the period that has passed: all that a real network can know.
-    #[default]
-    Causal,
-    /// The link's capacity in the coming period: the content of the NATCP authors' feedback files.
-    Oracle,
-}
-
-/// How reports travel to the sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdviceRoute {
-    /// In messages of their own, from the network's edge straight to the server.
-    #[default]
-    OutOfBand,
-    /// On the acknowledgements that pass the base station.
-    InBand,
 }
 
 /// From when to when there are no reports, as text `FROM..TO`, or `FROM..` where they never come back.

@@ -1,9 +1,9 @@
 //! The state of one user over time: measurements in, reports out. The service and the simulator have it from here.
 
-use crate::advice::{Advice, AdviceClass, MinRttParts};
 use crate::estimator::{Estimator, Observation};
 use crate::record::AdviceRecord;
 use crate::scone::{Signal, SlowCeiling};
+use cellcc_control::{Advice, AdviceClass, MinRttParts};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// A report is used for this many periods. The scheme's own time-out is six periods (`cellcc schemes natcp`); a record that
@@ -180,15 +180,10 @@ impl UserModel {
                 Some(MinRttParts { network: whole.saturating_sub(downlink), downlink, uplink: Span::ZERO })
             }
         };
-        is_known.then_some(Advice {
-            bandwidth: estimate.bandwidth,
-            class: estimate.class,
-            min_rtt,
-            flows: 1,
-            backlog: counted.downlink.backlog,
-            period: counted.downlink.period,
-            age: Span::ZERO,
-        })
+        let mut advice = Advice::new(estimate.bandwidth, estimate.class, counted.downlink.period);
+        advice.min_rtt = min_rtt;
+        advice.backlog = counted.downlink.backlog;
+        is_known.then_some(advice)
     }
 }
 

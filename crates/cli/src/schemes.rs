@@ -156,7 +156,7 @@ fn described(schemes: &[&SchemeInfo]) -> String {
         if !info.shows.is_empty() {
             text.push_str("\n  In series and plots:\n");
         }
-        for ShownValue { name, meaning, states } in &info.shows {
+        for ShownValue { name, meaning, states, .. } in &info.shows {
             let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
             let _ = writeln!(text, "      {name}: {meaning}{states}");
         }

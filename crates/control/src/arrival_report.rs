@@ -68,7 +68,7 @@ impl ReceiverComponent for ArrivalReporter {
         self.due_at
     }
 
-    fn on_timer(&mut self, now: Time) -> bool {
+    fn has_urgent_feedback(&self, now: Time) -> bool {
         self.due_at.is_some_and(|due| due <= now)
     }
 

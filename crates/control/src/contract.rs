@@ -1,8 +1,8 @@
 //! The contract between a congestion control algorithm and whatever drives it.
 
 use crate::Rtt;
+use crate::advice::Advice;
 use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
-use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,7 @@ pub trait Controller: Send {
 
 /// The limits of the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Limits {
     /// The congestion window: bytes that may be in flight.
     pub window: Bytes,
@@ -108,10 +109,29 @@ impl Limits {
     pub const fn paced(window: Bytes, pacing_rate: Rate, send_quantum: Bytes) -> Self {
         Self { pacing_rate: Some(pacing_rate), send_quantum, ..Self::window_only(window) }
     }
+
+    /// Limits with this budget.
+    #[must_use]
+    pub const fn with_budget(self, budget: Bytes) -> Self {
+        Self { budget: Some(budget), ..self }
+    }
+
+    /// Limits with a signal, where there is one.
+    #[must_use]
+    pub const fn with_signal(self, signal: Option<Signal>) -> Self {
+        Self { signal, ..self }
+    }
+
+    /// Limits with this rate for an adaptive application.
+    #[must_use]
+    pub const fn with_media_rate(self, media_rate: Rate) -> Self {
+        Self { media_rate: Some(media_rate), ..self }
+    }
 }
 
 /// The inputs for building a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Context {
     /// The size of a full packet on the link, headers included.
     pub packet: Bytes,
@@ -121,11 +141,19 @@ pub struct Context {
     pub seed: u64,
 }
 
+impl Context {
+    /// The inputs for a flow with full packets of this size, this first window and this seed.
+    pub const fn new(packet: Bytes, initial_window: Bytes, seed: u64) -> Self {
+        Self { packet, initial_window, seed }
+    }
+}
+
 /// A word a scheme leaves on a packet when it is sent: Verus' window, the number of a monitor interval.
 pub type Tag = u64;
 
 /// A packet that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Sent {
     /// When it leaves.
     pub now: Time,
@@ -144,9 +172,17 @@ pub struct Sent {
     pub packet_size: Bytes,
 }
 
+impl Sent {
+    /// A full packet of a flow that has nothing else in flight, without a signal.
+    pub const fn new(now: Time, number: u64, bytes: Bytes) -> Self {
+        Self { now, number, bytes, inflight: bytes, app_limited: false, signal: None, packet_size: bytes }
+    }
+}
+
 /// A packet that has left, with the state of the flow at that moment
 /// (draft-cheng-iccrg-delivery-rate-estimation-02, section 3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Packet {
     /// Its number, counted from zero without gaps.
     pub number: u64,
@@ -172,8 +208,16 @@ pub struct Packet {
     pub app_limited: bool,
 }
 
+impl Packet {
+    /// A packet of a flow that nothing has happened to before.
+    pub fn new(number: u64, sent_at: Time, bytes: Bytes) -> Self {
+        Self { number, sent_at, bytes, ..Self::default() }
+    }
+}
+
 /// Packets were newly acknowledged.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Ack<'a> {
     /// When the acknowledgement came.
     pub now: Time,
@@ -210,6 +254,30 @@ pub struct Ack<'a> {
     pub packet_size: Bytes,
 }
 
+impl<'a> Ack<'a> {
+    /// An acknowledgement of all that a flow has sent so far, in its first round.
+    pub fn new(now: Time, packets: &'a [Packet], rtt: &'a Rtt) -> Self {
+        let bytes = packets.iter().map(|packet| packet.bytes).sum();
+        Self {
+            now,
+            packets,
+            bytes,
+            rtt,
+            rtt_sample: rtt.latest(),
+            rate: None,
+            inflight_before: bytes,
+            inflight: Bytes::ZERO,
+            delivered: bytes,
+            cwnd_limited: false,
+            round: 0,
+            round_start: false,
+            in_recovery: false,
+            ecn: None,
+            packet_size: packets.last().map_or(Bytes::ZERO, |newest| newest.bytes),
+        }
+    }
+}
+
 /// How many newly acknowledged bytes arrived with each ECN codepoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EcnEcho {
@@ -235,6 +303,7 @@ impl EcnEcho {
 
 /// Packets were declared lost.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Loss<'a> {
     /// When they were given up.
     pub now: Time,
@@ -288,6 +357,7 @@ pub enum Sampler {
 /// How fast data arrived, measured between two acknowledgements
 /// (draft-cheng-iccrg-delivery-rate-estimation-02).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RateSample {
     /// Bytes delivered in the interval.
     pub delivered: Bytes,
@@ -351,6 +421,7 @@ pub(crate) const SWITCH: [&str; 2] = ["off", "on"];
 
 /// A value that a scheme shows to an [`Observer`], for plots and for readers of Records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ShownValue {
     /// As in the Record, its unit at the end: `dtt_ms`.
     pub name: &'static str,

@@ -1,10 +1,10 @@
 //! The accounting that every driver and every scheme shares: data in flight, rounds, delivery-rate samples, RTTs, recovery
 //! episodes. A driver reports what happened; the flow computes the event and hands it to its controller.
 
+use crate::advice::Advice;
 use crate::contract::{Ack, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent, Tag};
 use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
-use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Span, Time};
 
 /// One flow's sender: its controller and the state that all controllers need.
@@ -35,6 +35,15 @@ pub struct Flow {
     recovery_started_at: Option<Time>,
     in_recovery: bool,
     decisions: u64,
+}
+
+/// The recovery episode of losses or marks (RFC 9002, section 7.3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Episode {
+    /// A new one begins with them.
+    Begins,
+    /// They belong to the one before.
+    GoesOn,
 }
 
 impl Flow {
@@ -172,16 +181,28 @@ impl Flow {
         self.refresh();
     }
 
-    /// `packets` (oldest first) were declared lost. True where a new recovery episode begins with them. Without packets
-    /// nothing happens.
+    /// `packets` (oldest first) were declared lost. Without packets nothing happens.
     ///
     /// # Panics
     /// In debug builds, where the packets have more bytes than are in flight.
-    pub fn on_loss(&mut self, now: Time, packets: &[Packet], persistent: bool) -> bool {
-        let Some(newest) = packets.last() else { return false };
-        let new_episode = self.begins_episode(newest.sent_at);
-        self.lose(now, packets, new_episode, persistent);
-        new_episode
+    pub fn on_loss(&mut self, now: Time, packets: &[Packet]) -> Episode {
+        self.judge_and_lose(now, packets, false)
+    }
+
+    /// `packets` were declared lost, as with [`on_loss`](Self::on_loss), and they span persistent congestion (RFC 9002, section
+    /// 7.6), or a retransmission time-out gave them up.
+    ///
+    /// # Panics
+    /// In debug builds, where the packets have more bytes than are in flight.
+    pub fn on_persistent_congestion(&mut self, now: Time, packets: &[Packet]) -> Episode {
+        self.judge_and_lose(now, packets, true)
+    }
+
+    fn judge_and_lose(&mut self, now: Time, packets: &[Packet], persistent: bool) -> Episode {
+        let Some(newest) = packets.last() else { return Episode::GoesOn };
+        let episode = self.episode_of(newest.sent_at);
+        self.lose(now, packets, episode == Episode::Begins, persistent);
+        episode
     }
 
     /// `packets` (oldest first) were declared lost by a retransmission time-out right after another: packets sent meanwhile
@@ -218,21 +239,23 @@ impl Flow {
     }
 
     /// The receiver reports more packets that a router has marked (ECN-CE), the newest of them sent at `sent_at`; for a
-    /// driver that does not know how many ([`on_ack`](Self::on_ack) takes the number). True where a new recovery episode
-    /// begins with them.
-    pub fn on_congestion_mark(&mut self, now: Time, sent_at: Time) -> bool {
-        let new_episode = self.begins_episode(sent_at);
-        if new_episode {
+    /// driver that does not know how many ([`on_ack`](Self::on_ack) takes the number).
+    pub fn on_congestion_mark(&mut self, now: Time, sent_at: Time) -> Episode {
+        let episode = self.episode_of(sent_at);
+        if episode == Episode::Begins {
             self.controller.on_event(now, Event::CongestionMarked);
             self.enter_recovery(now);
             self.refresh();
         }
-        new_episode
+        episode
     }
 
     /// RFC 9002, section 7.3.1: the fate of packets sent before the episode began belongs to it.
-    fn begins_episode(&self, sent_at: Time) -> bool {
-        self.recovery_started_at.is_none_or(|started| sent_at > started)
+    fn episode_of(&self, sent_at: Time) -> Episode {
+        match self.recovery_started_at {
+            Some(started) if sent_at <= started => Episode::GoesOn,
+            _ => Episode::Begins,
+        }
     }
 
     fn enter_recovery(&mut self, now: Time) {

@@ -1,16 +1,17 @@
 //! The entry of a scheme in the registry: its name, its parameters, its presets, and how it is built.
 
+use crate::advice::AdviceRequest;
 use crate::contract::{Context, Controller, ShownValue};
 use crate::parameter::{Arguments, ParameterInfo};
 use crate::receiver::ReceiverComponent;
-use cellcc_assist::AdviceRequest;
 use cellcc_units::split_outside_parentheses;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The registry entry of a scheme.
+/// The registry entry of a scheme, as [`new`](Self::new) begins it and the methods of its fields' names go on.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct SchemeInfo {
     /// The name in `name(key=value, ...)`.
     pub name: Cow<'static, str>,
@@ -30,12 +31,12 @@ pub struct SchemeInfo {
     pub in_linux: &'static [(&'static str, &'static str)],
     /// Its needs besides a path; a driver that cannot meet them refuses the scheme by name.
     pub needs: Needs,
-    /// Builds the controller.
-    pub build: BuildController,
+    /// Builds the controller; nothing does for a controller with a transport's own interface.
+    build: Option<BuildController>,
 }
 
 /// Builds a controller from checked arguments.
-pub type BuildController = Arc<dyn Fn(&Arguments, &Context) -> Box<dyn Controller> + Send + Sync>;
+type BuildController = Arc<dyn Fn(&Arguments, &Context) -> Box<dyn Controller> + Send + Sync>;
 
 /// Builds the receiver-side component of a scheme; `None` where these arguments need none.
 pub type BuildReceiver =
@@ -45,7 +46,8 @@ pub type BuildReceiver =
 pub type RequestAdvice = Arc<dyn Fn(&Arguments) -> AdviceRequest + Send + Sync>;
 
 /// The needs of a scheme besides packets, acknowledgements and a timer.
-#[derive(Clone)]
+#[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct Needs {
     /// The receiver-side component.
     pub receiver: Option<BuildReceiver>,
@@ -58,23 +60,115 @@ pub struct Needs {
     pub arrivals: bool,
     /// That a signal arrives with the very packet it was given to, and feedback leaves when the component's timer says so.
     pub packet_signals: bool,
-    /// The transport that it was written for: it is not built of this entry, and only a driver of that transport runs it.
-    pub own_transport: bool,
-}
-
-impl Needs {
-    /// Nothing: a sender alone is enough.
-    pub const NOTHING: Self = Self {
-        receiver: None,
-        advice: None,
-        ecn_counts: false,
-        arrivals: false,
-        packet_signals: false,
-        own_transport: false,
-    };
 }
 
 impl SchemeInfo {
+    /// A scheme without parameters that needs nothing but a sender. `build` makes its controller from checked arguments.
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        summary: impl Into<Cow<'static, str>>,
+        source: impl Into<Cow<'static, str>>,
+        build: impl Fn(&Arguments, &Context) -> Box<dyn Controller> + Send + Sync + 'static,
+    ) -> Self {
+        Self { build: Some(Arc::new(build)), ..Self::of_transport(name, summary, source) }
+    }
+
+    /// A controller with a transport's own interface, for the registry of the driver that runs it: of this entry nothing can be
+    /// built.
+    pub fn of_transport(
+        name: impl Into<Cow<'static, str>>,
+        summary: impl Into<Cow<'static, str>>,
+        source: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            summary: summary.into(),
+            source: source.into(),
+            parameters: Vec::new(),
+            presets: Vec::new(),
+            shows: Vec::new(),
+            in_linux: &[],
+            needs: Needs::default(),
+            build: None,
+        }
+    }
+
+    /// Takes these parameters.
+    #[must_use]
+    pub fn parameters(self, parameters: Vec<ParameterInfo>) -> Self {
+        Self { parameters, ..self }
+    }
+
+    /// Takes these presets.
+    #[must_use]
+    pub fn presets(self, presets: Vec<Preset>) -> Self {
+        Self { presets, ..self }
+    }
+
+    /// Shows these values, besides those that it shows already.
+    #[must_use]
+    pub fn shows(mut self, values: &[ShownValue]) -> Self {
+        self.shows.extend_from_slice(values);
+        self
+    }
+
+    /// Has these settings in Linux.
+    #[must_use]
+    pub fn in_linux(self, in_linux: &'static [(&'static str, &'static str)]) -> Self {
+        Self { in_linux, ..self }
+    }
+
+    /// Has a receiver-side component, which `build` makes.
+    #[must_use]
+    pub fn with_receiver(
+        mut self,
+        build: impl Fn(&Arguments, &Context) -> Option<Box<dyn ReceiverComponent>> + Send + Sync + 'static,
+    ) -> Self {
+        self.needs.receiver = Some(Arc::new(build));
+        self
+    }
+
+    /// Makes this request to the network's assistance.
+    #[must_use]
+    pub fn with_advice(
+        mut self,
+        request: impl Fn(&Arguments) -> AdviceRequest + Send + Sync + 'static,
+    ) -> Self {
+        self.needs.advice = Some(Arc::new(request));
+        self
+    }
+
+    /// Needs [`Needs::ecn_counts`].
+    #[must_use]
+    pub fn needs_ecn_counts(mut self) -> Self {
+        self.needs.ecn_counts = true;
+        self
+    }
+
+    /// Needs [`Needs::arrivals`].
+    #[must_use]
+    pub fn needs_arrivals(mut self) -> Self {
+        self.needs.arrivals = true;
+        self
+    }
+
+    /// Needs [`Needs::packet_signals`].
+    #[must_use]
+    pub fn needs_packet_signals(mut self) -> Self {
+        self.needs.packet_signals = true;
+        self
+    }
+
+    /// True where only a driver of the transport that it was written for runs it: nothing is built of this entry.
+    pub fn is_of_transport(&self) -> bool {
+        self.build.is_none()
+    }
+
+    pub(crate) fn build(&self, arguments: &Arguments, context: &Context) -> Box<dyn Controller> {
+        let build = self.build.as_ref().expect("only its transport's driver runs it");
+        build(arguments, context)
+    }
+
     /// The preset of a bare name, which users should run.
     pub fn default_preset(&self) -> Option<&Preset> {
         let is_default = |preset: &&Preset| {
@@ -87,22 +181,6 @@ impl SchemeInfo {
     /// The preset that is the text of the scheme's paper, where it has one of that name.
     pub fn papers_preset(&self) -> Option<&Preset> {
         self.presets.iter().find(|preset| preset.name == "paper")
-    }
-
-    /// The name of a controller with a transport's own interface, for the registry of the driver that runs it: of this entry
-    /// nothing can be built.
-    pub fn of_transport(name: &str, summary: &str, source: &str) -> Self {
-        Self {
-            name: Cow::Owned(name.into()),
-            summary: Cow::Owned(summary.into()),
-            source: Cow::Owned(source.into()),
-            parameters: Vec::new(),
-            presets: Vec::new(),
-            shows: Vec::new(),
-            in_linux: &[],
-            needs: Needs { own_transport: true, ..Needs::NOTHING },
-            build: Arc::new(|_, _| unreachable!("only its transport's driver runs it")),
-        }
     }
 }
 

@@ -19,6 +19,7 @@
 //! All amounts of data that a controller sees (window, in flight, pacing rate, delivered) count whole packets as they
 //! cross the link, headers included, so that a window of one bandwidth-delay product fills the path and no more.
 
+mod advice;
 mod arrival_report;
 mod contract;
 pub mod event_log;
@@ -36,15 +37,15 @@ mod receiver;
 mod registry;
 mod rtt;
 
+pub use advice::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use arrival_report::{ArrivalReporter, ReportSchedule};
-pub use cellcc_assist::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use contract::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent,
     ShownValue, Tag,
 };
-pub use flow::Flow;
+pub use flow::{Episode, Flow};
 pub use guard::{Guard, Promise};
-pub use info::{BuildController, BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
+pub use info::{BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
 pub use kind::{InnerScheme, TimeOrMultiple};
 pub use message::{ArrivalReport, Feedback, ReportedPacket, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};

@@ -25,8 +25,11 @@ pub trait ReceiverComponent: Send {
         None
     }
 
-    /// The time of its timer has come. True where feedback must leave now, although no acknowledgement is due.
-    fn on_timer(&mut self, _now: Time) -> bool {
+    /// The time of its timer has come.
+    fn on_timer(&mut self, _now: Time) {}
+
+    /// True where feedback must leave now, although no acknowledgement is due. Asked after [`on_timer`](Self::on_timer).
+    fn has_urgent_feedback(&self, _now: Time) -> bool {
         false
     }
 
@@ -60,6 +63,7 @@ pub trait ReceiverComponent: Send {
 
 /// A data packet that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Arrival {
     /// When it arrived.
     pub now: Time,
@@ -69,4 +73,11 @@ pub struct Arrival {
     pub bytes: Bytes,
     /// The codepoint that it arrived with; not ECN-capable where the driver cannot tell.
     pub ecn: Ecn,
+}
+
+impl Arrival {
+    /// A packet that arrived at `now`.
+    pub const fn new(now: Time, number: u64, bytes: Bytes, ecn: Ecn) -> Self {
+        Self { now, number, bytes, ecn }
+    }
 }

@@ -1,13 +1,13 @@
 //! Schemes by name: `"reminis(dtt=40ms)"` becomes a controller, and every parameter is known with its range, its
 //! default, its meaning and its source.
 
+use crate::advice::AdviceRequest;
 use crate::contract::{Context, Controller};
 use crate::event_log::Destination;
 use crate::info::{Preset, SchemeInfo, assignments};
 use crate::kind::InnerScheme;
 use crate::parameter::{Arguments, ParameterInfo, Value};
 use crate::receiver::ReceiverComponent;
-use cellcc_assist::AdviceRequest;
 use cellcc_units::instead;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,6 +30,7 @@ pub struct Registry(Vec<Arc<SchemeInfo>>);
 
 /// Why a text names no scheme. The message says what would.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SchemeError {
     /// No such scheme.
     #[error("unknown scheme `{name}`{}. `cellcc schemes` describes them", instead(name, "there are", known))]
@@ -217,7 +218,7 @@ impl Registry {
         text: &str,
     ) -> Result<InnerScheme, SchemeError> {
         let info = self.find(split_call(text.trim())?.0)?;
-        let needs = if info.needs.own_transport {
+        let needs = if info.is_of_transport() {
             "needs its own transport"
         } else if info.needs.advice.is_some() {
             "needs the network's advice"
@@ -301,8 +302,11 @@ impl Scheme {
     }
 
     /// A fresh controller.
+    ///
+    /// # Panics
+    /// Where only its transport's driver runs it ([`SchemeInfo::is_of_transport`]).
     pub fn build(&self, context: &Context) -> Box<dyn Controller> {
-        let controller = (self.info.build)(&self.arguments, context);
+        let controller = self.info.build(&self.arguments, context);
         match &self.destination {
             Some(destination) => destination.record(&self.text, context, controller),
             None => controller,

@@ -1,8 +1,8 @@
 //! Network assistance on a Scenario's path: the sources of its reports.
 
 use crate::{Randomness, ResolveError, Scenario, Support};
-use cellcc_assist::{AdviceRoute, AssistedPath, NetAssist, ReportFault, ReportedFlow, Reports};
-use cellcc_control::Scheme;
+use cellcc_assist::{AssistedPath, NetAssist, ReportFault, ReportedFlow, Reports};
+use cellcc_control::{AdviceRoute, Scheme};
 use cellcc_link::{Capacities, Capacity, Delay, Loss};
 use cellcc_units::{Rate, Ratio, Span, Time};
 use std::sync::Arc;

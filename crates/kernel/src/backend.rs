@@ -6,7 +6,8 @@ use crate::machine::Machine;
 use crate::pins::advising::advice_now;
 use crate::schemes::Scheme;
 use crate::schemes::Written;
-use cellcc_assist::{Advice, Reports, Timetable};
+use cellcc_assist::{Reports, Timetable};
+use cellcc_control::Advice;
 use cellcc_experiment::{
     ResolveError, RunError, Scenario, Support, TcpBackend, TcpRun, TracedPath, UserReports,
 };

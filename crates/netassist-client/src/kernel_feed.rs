@@ -1,7 +1,8 @@
 //! A service's reports on their way into the kernel's map.
 
 use crate::conversation::{ClientEvent, lock};
-use cellcc_assist::{Advice, AdviceRecord, Arrivals};
+use cellcc_assist::{AdviceRecord, Arrivals};
+use cellcc_control::Advice;
 use cellcc_quic::Clock;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -26,6 +26,7 @@ const REQUESTED_MAX_ACK_DELAY: Duration = Duration::from_millis(5);
 
 /// Reason why a congestion control is unavailable.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CongestionError {
     /// The text names no scheme.
     #[error(transparent)]
@@ -62,7 +63,7 @@ pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
     if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
         return Some(ADVICE_IN_BAND);
     }
-    if scheme.info().needs.own_transport {
+    if scheme.info().is_of_transport() {
         return Some(OWN_TRANSPORT);
     }
     if scheme.info().needs.arrivals {
@@ -142,7 +143,7 @@ impl Congestion {
         Self(Arc::new(Settings { epoch: Some(epoch), ..self.settings() }))
     }
 
-    /// Makes flows keep every RTT sample until [`take_rtt_samples`](crate::SchemeHandle::take_rtt_samples).
+    /// Makes flows keep every RTT sample until [`take_rtt_samples`](crate::Monitor::take_rtt_samples).
     pub fn with_rtt_samples(&self) -> Self {
         Self(Arc::new(Settings { keeps_rtt_samples: true, ..self.settings() }))
     }
@@ -192,11 +193,11 @@ impl Congestion {
 impl ControllerFactory for Settings {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let size = PacketSize { payload: Bytes::new(current_mtu.into()), headers: PacketSize::IPV4_HEADERS };
-        let context = Context {
-            packet: size.on_link(),
-            initial_window: size.on_link() * INITIAL_WINDOW_PACKETS,
-            seed: self.seed.wrapping_add(self.built.fetch_add(1, Ordering::Relaxed)),
-        };
+        let context = Context::new(
+            size.on_link(),
+            size.on_link() * INITIAL_WINDOW_PACKETS,
+            self.seed.wrapping_add(self.built.fetch_add(1, Ordering::Relaxed)),
+        );
         let sender = Sender::new(self.scheme.build(&context), size, self.keeps_rtt_samples);
         let sender = if is_l4s(&self.scheme) { sender.with_marks() } else { sender };
         Box::new(SchemeController::new(FlowSettings {

@@ -125,8 +125,7 @@ mod tests {
     }
 
     fn entry(number: u64, sent_ms: u64, payload: u64) -> Entry {
-        let packet =
-            Packet { number, sent_at: at(sent_ms), bytes: Bytes::new(payload + 28), ..Packet::default() };
+        let packet = Packet::new(number, at(sent_ms), Bytes::new(payload + 28));
         Entry { number, payload: Bytes::new(payload), packet }
     }
 

@@ -9,11 +9,8 @@ pub(crate) const INITIAL_WINDOW_PACKETS: u64 = 10;
 const MIN_PACKET: Bytes = Bytes::new(1200);
 
 /// The context of properties that do not depend on packet sizes: the codepoint, and a component's ACK delay.
-pub(crate) const ANY_FLOW: Context = Context {
-    packet: MIN_PACKET,
-    initial_window: Bytes::new(MIN_PACKET.get() * INITIAL_WINDOW_PACKETS),
-    seed: 0,
-};
+pub(crate) const ANY_FLOW: Context =
+    Context::new(MIN_PACKET, Bytes::new(MIN_PACKET.get() * INITIAL_WINDOW_PACKETS), 0);
 
 /// A full packet: its UDP payload, which noq counts, and the headers before it, which the link carries too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,6 +31,7 @@ pub type Observed = Shown;
 
 /// A flow at one moment. Amounts of data count whole packets on the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// The scheme's limits.
     pub limits: Limits,
@@ -61,6 +62,7 @@ impl Snapshot {
 
 /// Counts of ack-eliciting packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct PacketCounts {
     /// Sent.
     pub sent: u64,
@@ -216,7 +218,10 @@ impl Sender {
             return;
         }
         self.counts.lost += self.newly_lost.len() as u64;
-        self.flow.on_loss(now, &self.newly_lost, persistent);
+        match persistent {
+            true => self.flow.on_persistent_congestion(now, &self.newly_lost),
+            false => self.flow.on_loss(now, &self.newly_lost),
+        };
         self.newly_lost.clear();
     }
 

@@ -26,12 +26,11 @@
 //! fractions, and are paced by the latest RTT sample with packets of their real size, where the code has 1450 bytes.
 
 use cellcc_control::{
-    Ack, Context, Controller, Ecn, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, ShownValue,
+    Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Parameter, SchemeInfo, ShownValue,
     growth::{Cubic, Growth, HystartMode},
     kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
-use std::sync::Arc;
 
 /// A brake leaves the window alone below so many packets (`abc_in_ack`).
 const LEAST_PACKETS: f64 = 5.0;
@@ -59,21 +58,18 @@ const SHOWS: [ShownValue; 2] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "abc".into(),
-        summary: "adjusts its window by accelerate and brake marks from an ABC router; for the queue `abc`"
-            .into(),
-        source: "Goyal et al., NSDI 2020; tcp_abccubic.c of its authors".into(),
-        parameters: vec![CUBIC.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs { ecn_counts: true, ..Needs::NOTHING },
-        build: Arc::new(|arguments, context| {
+    SchemeInfo::new(
+        "abc",
+        "adjusts its window by accelerate and brake marks from an ABC router; for the queue `abc`",
+        "Goyal et al., NSDI 2020; tcp_abccubic.c of its authors",
+        |arguments, context| {
             let fallback = arguments.get(&CUBIC).then(|| Fallback::new(context));
             Box::new(Abc::new(context, fallback))
-        }),
-    }
+        },
+    )
+    .parameters(vec![CUBIC.into()])
+    .shows(&SHOWS)
+    .needs_ecn_counts()
 }
 
 struct Abc {
@@ -191,7 +187,9 @@ impl Fallback {
             self.in_recovery = false;
             self.cubic.on_event(ack.now, Event::RecoveryLeft);
         }
-        self.cubic.on_ack(&Ack { in_recovery: self.in_recovery, ..*ack });
+        let mut judged = *ack;
+        judged.in_recovery = self.in_recovery;
+        self.cubic.on_ack(&judged);
     }
 
     fn on_loss(&mut self, loss: &Loss<'_>) {
@@ -199,7 +197,9 @@ impl Fallback {
         // Packets sent after the cut can be lost before any of them has arrived only by another time-out, which holds ssthresh
         // (RFC 5681, section 3.1) and the state that a spurious time-out would restore.
         let new_episode = newest > self.cut_at && !self.in_recovery;
-        self.cubic.on_loss(&Loss { new_episode, ..*loss });
+        let mut judged = *loss;
+        judged.new_episode = new_episode;
+        self.cubic.on_loss(&judged);
         if new_episode {
             self.cut_at = Some(loss.now);
             self.in_recovery = true;
@@ -262,7 +262,7 @@ mod tests {
         let before = round.window();
         let packets = round.send_window();
         round.now += RTT;
-        round.flow.on_loss(round.now, &packets[..1], false);
+        round.flow.on_loss(round.now, &packets[..1]);
         assert!((round.window() / before - 0.7).abs() < 0.02, "{} of {before}", round.window());
     }
 
@@ -276,7 +276,7 @@ mod tests {
         round.now += RTT;
         // The recovery episode of the flow began with a mark that came after this packet had left.
         round.flow.on_congestion_mark(round.now, packets[1].sent_at);
-        round.flow.on_loss(round.now, &packets[..1], false);
+        round.flow.on_loss(round.now, &packets[..1]);
         assert!(round.window() < 0.75 * before, "{} of {before}", round.window());
     }
 
@@ -288,7 +288,7 @@ mod tests {
         let before = round.window();
         let packets = round.send_window();
         round.now += Span::from_secs(1);
-        round.flow.on_loss(round.now, &packets, true);
+        round.flow.on_persistent_congestion(round.now, &packets);
         for seconds in [2, 4, 8] {
             let repeated = round.flow.on_sent(round.now, CONTEXT.packet);
             round.now += Span::from_secs(seconds);
@@ -308,7 +308,7 @@ mod tests {
         (0..4).for_each(|_| round.run(|_| false));
         let before = round.window();
         let packets = round.send_window();
-        round.flow.on_loss(round.now + RTT, &packets[..1], false);
+        round.flow.on_loss(round.now + RTT, &packets[..1]);
         assert_eq!(round.window(), before);
     }
 }

@@ -11,7 +11,7 @@ use super::loss_based::{HYSTART, hystart_mode};
 use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings};
 use crate::kernel_view::{KernelView, micros, millis, packets, q16, real, target};
 use cellcc_control::{
-    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Preset,
+    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Observer, Parameter, Preset,
     SchemeInfo, Sent, ShownValue, Tag,
     growth::{Cubic, CubicVariant, Growth},
     kind::{self, TimeOrMultiple},
@@ -19,7 +19,6 @@ use cellcc_control::{
 use cellcc_fixed::c2tcp::{C2tcp as Core, C2tcpSettings, C2tcpStep, Config, Profile};
 use cellcc_fixed::{Micros, Q16};
 use cellcc_units::{Bytes, Span, Time};
-use std::sync::Arc;
 
 /// c2tcp `server-standalone.cc`, `TARGET_RATIO_MIN`.
 const MIN_ALPHA: f64 = 1.0;
@@ -71,32 +70,32 @@ const SHOWS: [ShownValue; 4] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "c2tcp".into(),
-        summary: "CUBIC that restarts from one packet when the RTT stays above a setpoint".into(),
-        source: "Abbasloo et al., IFIP Networking 2018 and JSAC 37(4), 2019".into(),
-        parameters: vec![PROFILE.into(), TARGET.into(), ALPHA.into(), TUNER.into(), HYSTART.into()],
-        presets: vec![
-            Preset {
-                parameter: PROFILE.name,
-                name: "v2".into(),
-                summary: "the setpoint follows the minimum RTT and a tuner: every default".into(),
-                source: "Abbasloo, Xu and Chao, JSAC 37(4), 2019".into(),
-                sets: "".into(),
-            },
-            Preset {
-                parameter: PROFILE.name,
-                name: "v1".into(),
-                summary: "a fixed setpoint".into(),
-                source: "Abbasloo, Li, Xu and Chao, IFIP Networking 2018".into(),
-                sets: "target=100ms".into(),
-            },
-        ],
-        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
-        in_linux: &[("hystart", "on")],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(C2tcp::new(arguments, context))),
-    }
+    SchemeInfo::new(
+        "c2tcp",
+        "CUBIC that restarts from one packet when the RTT stays above a setpoint",
+        "Abbasloo et al., IFIP Networking 2018 and JSAC 37(4), 2019",
+        |arguments, context| Box::new(C2tcp::new(arguments, context)),
+    )
+    .parameters(vec![PROFILE.into(), TARGET.into(), ALPHA.into(), TUNER.into(), HYSTART.into()])
+    .presets(vec![
+        Preset {
+            parameter: PROFILE.name,
+            name: "v2".into(),
+            summary: "the setpoint follows the minimum RTT and a tuner: every default".into(),
+            source: "Abbasloo, Xu and Chao, JSAC 37(4), 2019".into(),
+            sets: "".into(),
+        },
+        Preset {
+            parameter: PROFILE.name,
+            name: "v1".into(),
+            summary: "a fixed setpoint".into(),
+            source: "Abbasloo, Li, Xu and Chao, IFIP Networking 2018".into(),
+            sets: "target=100ms".into(),
+        },
+    ])
+    .shows(&SHOWS)
+    .shows(&cellcc_control::growth::SHOWS)
+    .in_linux(&[("hystart", "on")])
 }
 
 /// In the kernel, over its CUBIC.

@@ -7,9 +7,8 @@
 //!
 //! It has one state. Source: none needed; a constant bit rate source without feedback.
 
-use cellcc_control::{Ack, Context, Controller, Ecn, Limits, Loss, Needs, Parameter, SchemeInfo, kind};
+use cellcc_control::{Ack, Context, Controller, Ecn, Limits, Loss, Parameter, SchemeInfo, kind};
 use cellcc_units::{Rate, Span};
-use std::sync::Arc;
 
 /// More than any RTT that a path with a sane buffer shows.
 const WINDOW_SPAN: Span = Span::from_secs(10);
@@ -30,32 +29,28 @@ const ECT1: Parameter<kind::Switch> = Parameter::new(
 );
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "fixed-rate".into(),
-        summary: "a pacing rate that never changes".into(),
-        source: "a constant bit rate source".into(),
-        parameters: vec![RATE.into(), ECT1.into()],
-        presets: Vec::new(),
-        shows: Vec::new(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| {
+    SchemeInfo::new(
+        "fixed-rate",
+        "a pacing rate that never changes",
+        "a constant bit rate source",
+        |arguments, context| {
             let ecn = if arguments.get(&ECT1) { Ecn::Ect1 } else { Ecn::NotEct };
             Box::new(FixedRate { ecn, ..FixedRate::new(arguments.get(&RATE), context) })
-        }),
-    }
+        },
+    )
+    .parameters(vec![RATE.into(), ECT1.into()])
 }
 
 /// A pacing rate that never changes.
 #[derive(Debug, Clone)]
-pub struct FixedRate {
+pub(crate) struct FixedRate {
     limits: Limits,
     ecn: Ecn,
 }
 
 impl FixedRate {
     /// Packets at `rate`.
-    pub fn new(rate: Rate, context: &Context) -> Self {
+    pub(crate) fn new(rate: Rate, context: &Context) -> Self {
         let window = rate.bytes_in(WINDOW_SPAN).max(context.packet * 10);
         Self { limits: Limits::paced(window, rate, context.packet), ecn: Ecn::NotEct }
     }

@@ -7,9 +7,8 @@
 //! It has one state. Source: the sliding window of RFC 793, section 3.7. It shows what a path does to a known load:
 //! a window of `n` packets over the bandwidth-delay product is a standing queue of `n` packets.
 
-use cellcc_control::{Ack, Controller, Limits, Loss, Needs, Parameter, SchemeInfo, kind};
+use cellcc_control::{Ack, Controller, Limits, Loss, Parameter, SchemeInfo, kind};
 use cellcc_units::Bytes;
-use std::sync::Arc;
 
 const WINDOW: Parameter<kind::Packets> = Parameter::new(
     "window",
@@ -20,30 +19,24 @@ const WINDOW: Parameter<kind::Packets> = Parameter::new(
 );
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "fixed-window".into(),
-        summary: "a window that never changes".into(),
-        source: "the sliding window of RFC 793".into(),
-        parameters: vec![WINDOW.into()],
-        presets: Vec::new(),
-        shows: Vec::new(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| {
-            Box::new(FixedWindow::new(context.packet * arguments.get(&WINDOW)))
-        }),
-    }
+    SchemeInfo::new(
+        "fixed-window",
+        "a window that never changes",
+        "the sliding window of RFC 793",
+        |arguments, context| Box::new(FixedWindow::new(context.packet * arguments.get(&WINDOW))),
+    )
+    .parameters(vec![WINDOW.into()])
 }
 
 /// A window that never changes.
 #[derive(Debug, Clone)]
-pub struct FixedWindow {
+pub(crate) struct FixedWindow {
     window: Bytes,
 }
 
 impl FixedWindow {
     /// `window` bytes in flight.
-    pub fn new(window: Bytes) -> Self {
+    pub(crate) fn new(window: Bytes) -> Self {
         Self { window }
     }
 }

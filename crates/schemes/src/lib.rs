@@ -3,7 +3,7 @@
 //! Each has a function `scheme()`: its entry in the registry, with its name, its parameters and how to build it. A program with a
 //! scheme of its own needs `cellcc_control` alone.
 //!
-//! A scheme that also runs in the kernel's TCP has one more entry, in [`IN_KERNEL`].
+//! A scheme that also runs in the kernel's TCP has one more entry, in `IN_KERNEL`.
 
 use cellcc_control::Registry;
 use in_kernel::InKernel;
@@ -18,8 +18,10 @@ mod copa;
 mod fixed_rate;
 mod fixed_window;
 mod gcc;
+#[doc(hidden)]
 pub mod in_kernel;
 mod kernel_view;
+#[doc(hidden)]
 pub mod learned;
 mod loss_based;
 mod prague;
@@ -39,13 +41,11 @@ mod verus;
 mod vivace;
 mod westwood;
 
-pub use bbr::{BandwidthSource, Bbr, Config as BbrConfig, MaxFilter, Phase as BbrPhase};
-pub use fixed_rate::FixedRate;
-pub use fixed_window::FixedWindow;
-pub use loss_based::LossBased;
+// Internal, exact version: for drivers of cellcc and their tests, as the hidden modules are.
+#[doc(hidden)]
 pub use rbbr::{Estimation, RateFeedback, RateSignal};
 
-/// The schemes that come with cellcc, in the order in which they are listed. Those of [`learned`], which need a file each, are
+/// The schemes that come with cellcc, in the order in which they are listed. Those of `learned`, which need a file each, are
 /// registered by a program whose user may name files.
 pub fn registry() -> Registry {
     Registry::new([
@@ -80,6 +80,7 @@ pub fn registry() -> Registry {
 }
 
 /// The schemes that also run in the kernel's TCP, in the order of lists.
+#[doc(hidden)]
 pub const IN_KERNEL: [InKernel; 10] = [
     reminis::IN_KERNEL,
     reminis::IN_KERNEL_OVER_CUBIC,

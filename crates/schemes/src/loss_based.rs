@@ -1,22 +1,21 @@
 //! A growth law as a scheme by itself: the window is the law's, and nothing is paced. The schemes `cubic` and `newreno`.
 
 use cellcc_control::{
-    Ack, Arguments, Controller, Event, InnerScheme, Limits, Loss, Needs, Observer, Parameter, SchemeInfo,
+    Ack, Arguments, Controller, Event, InnerScheme, Limits, Loss, Observer, Parameter, SchemeInfo,
     growth::{Cubic, CubicVariant, Growth, HystartMode, NewReno},
     kind,
 };
 use cellcc_units::Time;
-use std::sync::Arc;
 
 /// A scheme that is its growth law.
 #[derive(Debug, Clone)]
-pub struct LossBased<G> {
+pub(crate) struct LossBased<G> {
     law: G,
 }
 
 impl<G: Growth + Clone> LossBased<G> {
     /// The scheme of `law`.
-    pub fn new(law: G) -> Self {
+    pub(crate) fn new(law: G) -> Self {
         Self { law }
     }
 }
@@ -70,21 +69,18 @@ const VARIANT: Parameter<kind::Choice<CubicVariant>> = Parameter::new(
 
 /// The scheme `cubic`: the growth law [`Cubic`], alone.
 pub(super) fn cubic() -> SchemeInfo {
-    SchemeInfo {
-        name: "cubic".into(),
-        summary: "a cubic function of the time since the last loss; the default of Linux, Windows and macOS"
-            .into(),
-        source: "RFC 9438".into(),
-        parameters: vec![HYSTART.into(), VARIANT.into()],
-        presets: Vec::new(),
-        shows: cellcc_control::growth::SHOWS.to_vec(),
-        in_linux: &[("hystart", "on"), ("variant", "linux")],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| {
+    SchemeInfo::new(
+        "cubic",
+        "a cubic function of the time since the last loss; the default of Linux, Windows and macOS",
+        "RFC 9438",
+        |arguments, context| {
             let law = Cubic::new(context, hystart_mode(arguments)).with_variant(arguments.get(&VARIANT));
             Box::new(LossBased::new(law))
-        }),
-    }
+        },
+    )
+    .parameters(vec![HYSTART.into(), VARIANT.into()])
+    .shows(&cellcc_control::growth::SHOWS)
+    .in_linux(&[("hystart", "on"), ("variant", "linux")])
 }
 
 /// CUBIC as the default of a parameter that takes a scheme.
@@ -94,17 +90,14 @@ pub(super) fn inner_cubic() -> InnerScheme {
 
 /// The scheme `newreno`: the growth law [`NewReno`], alone.
 pub(super) fn newreno() -> SchemeInfo {
-    SchemeInfo {
-        name: "newreno".into(),
-        summary: "one packet more per RTT, half the window at a loss".into(),
-        source: "RFC 5681, RFC 6582, RFC 9002 section 7".into(),
-        parameters: vec![HYSTART.into()],
-        presets: Vec::new(),
-        shows: cellcc_control::growth::SHOWS[..1].to_vec(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| {
+    SchemeInfo::new(
+        "newreno",
+        "one packet more per RTT, half the window at a loss",
+        "RFC 5681, RFC 6582, RFC 9002 section 7",
+        |arguments, context| {
             Box::new(LossBased::new(NewReno::with_hystart(context, hystart_mode(arguments))))
-        }),
-    }
+        },
+    )
+    .parameters(vec![HYSTART.into()])
+    .shows(&cellcc_control::growth::SHOWS[..1])
 }

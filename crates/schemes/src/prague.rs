@@ -24,11 +24,9 @@
 //! is smoothed here.
 
 use cellcc_control::{
-    Ack, Context, Controller, Ecn, Event, Limits, Loss, Needs, Observer, Parameter, SchemeInfo, ShownValue,
-    kind,
+    Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Parameter, SchemeInfo, ShownValue, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
-use std::sync::Arc;
 
 /// The gain of alpha (`PRAGUE_ALPHA_GAIN`).
 const GAIN: f64 = 1.0 / 16.0;
@@ -57,17 +55,15 @@ const SHOWS: [ShownValue; 2] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "prague".into(),
-        summary: "L4S: shrinks by the share of marked packets; for the queue `dualpi2`".into(),
-        source: "draft-briscoe-iccrg-prague-congestion-control; L4STeam tcp_prague.c and udp_prague".into(),
-        parameters: vec![TRANSITION.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs { ecn_counts: true, ..Needs::NOTHING },
-        build: Arc::new(|arguments, context| Box::new(Prague::new(context, arguments.get(&TRANSITION)))),
-    }
+    SchemeInfo::new(
+        "prague",
+        "L4S: shrinks by the share of marked packets; for the queue `dualpi2`",
+        "draft-briscoe-iccrg-prague-congestion-control; L4STeam tcp_prague.c and udp_prague",
+        |arguments, context| Box::new(Prague::new(context, arguments.get(&TRANSITION))),
+    )
+    .parameters(vec![TRANSITION.into()])
+    .shows(&SHOWS)
+    .needs_ecn_counts()
 }
 
 /// A span of virtual time that ends with packets sent after it began, and not before a virtual RTT is over.

@@ -8,7 +8,7 @@
 use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings};
 use crate::kernel_view::{KernelView, instant, micros, real, with_window};
 use cellcc_control::{
-    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Needs, Observer, SchemeInfo, Sent,
+    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Observer, SchemeInfo, Sent,
     ShownValue, Tag,
     growth::{Cubic, CubicVariant, Growth, HystartMode},
 };
@@ -16,7 +16,6 @@ use cellcc_fixed::roccet::step::{RoccetSettings, RoccetStep};
 use cellcc_fixed::roccet::{Law, Roccet as Core, Sender};
 use cellcc_fixed::{Micros, Packets, Window};
 use cellcc_units::{Rate, Span, Time};
-use std::sync::Arc;
 
 const STATES: [&str; 4] = ["launch", "orbiter", "drain", "probe"];
 const SHOWS: [ShownValue; 2] = [
@@ -25,17 +24,14 @@ const SHOWS: [ShownValue; 2] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "roccet".into(),
-        summary: "CUBIC plus a delay-based cutback, for per-user queues in cellular networks".into(),
-        source: "patches for Linux of April 2026, by a description".into(),
-        parameters: Vec::new(),
-        presets: Vec::new(),
-        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..]].concat(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|_, context| Box::new(Roccet::new(context))),
-    }
+    SchemeInfo::new(
+        "roccet",
+        "CUBIC plus a delay-based cutback, for per-user queues in cellular networks",
+        "patches for Linux of April 2026, by a description",
+        |_, context| Box::new(Roccet::new(context)),
+    )
+    .shows(&SHOWS)
+    .shows(&cellcc_control::growth::SHOWS)
 }
 
 /// In the kernel, over its CUBIC.
@@ -115,7 +111,11 @@ impl Controller for Roccet {
             Sender { srtt: micros(self.srtt), sent: Packets(self.sent), in_recovery: ack.in_recovery };
         match self.decide(|core, window| core.on_ack(&seen, &sender, window)) {
             Law::Grows => self.law.on_ack(ack),
-            Law::Waits => self.law.on_ack(&Ack { cwnd_limited: false, ..*ack }),
+            Law::Waits => {
+                let mut unused = *ack;
+                unused.cwnd_limited = false;
+                self.law.on_ack(&unused);
+            }
             Law::Cuts => self.congested(ack.now),
             Law::Rests | Law::Begins => {}
         }

@@ -70,17 +70,7 @@ mod tests {
         let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
         let bytes = Bytes::new(1000);
         for number in 0..5 {
-            let now = at(number * 10);
-            let sent = Sent {
-                now,
-                number,
-                bytes,
-                inflight: bytes,
-                app_limited: false,
-                signal: None,
-                packet_size: bytes,
-            };
-            history.on_sent(&sent);
+            history.on_sent(&Sent::new(at(number * 10), number, bytes));
         }
         assert_eq!(history.on_arrival(9), None, "it never left");
         assert_eq!(history.on_arrival(4).map(|packet| packet.sent_at), Some(at(40)));

@@ -8,8 +8,7 @@ use cellcc_control::{
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-pub(crate) const CONTEXT: Context =
-    Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
+pub(crate) const CONTEXT: Context = Context::new(Bytes::new(1500), Bytes::new(15_000), 1);
 /// The bandwidth-delay product of [`path`] in packets, and its RTT.
 pub(crate) const BDP: f64 = 400.0;
 pub(crate) const RTT: Span = Span::from_millis(40);
@@ -251,7 +250,7 @@ impl Path {
             receiver.on_signal(&signal);
         }
         let Packet { number, bytes, .. } = *packet;
-        receiver.on_packet(&Arrival { now: self.now, number, bytes, ecn: Ecn::NotEct });
+        receiver.on_packet(&Arrival::new(self.now, number, bytes, Ecn::NotEct));
         if let Some(report) = receiver.report(self.now) {
             self.flow.on_arrivals(self.now, &report);
         }
@@ -275,7 +274,7 @@ impl Path {
         let is_lost = |packet: &Packet| packet.number.saturating_add(REORDERING) <= arrived_up_to;
         let lost: Vec<_> = self.dropped.iter().copied().filter(is_lost).collect();
         self.dropped.retain(|packet| !is_lost(packet));
-        self.flow.on_loss(self.now, &lost, false);
+        self.flow.on_loss(self.now, &lost);
     }
 }
 

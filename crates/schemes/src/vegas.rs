@@ -6,15 +6,14 @@
 use crate::in_kernel::{InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{KernelView, millis, real, with_window};
 use cellcc_control::{
-    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter,
-    SchemeInfo, Sent, ShownValue, Tag,
+    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Observer, Parameter, SchemeInfo,
+    Sent, ShownValue, Tag,
     growth::{Growth, NewReno},
     kind,
 };
 use cellcc_fixed::vegas::{Config, Vegas as Core, VegasStep};
 use cellcc_fixed::{Law, Packets};
 use cellcc_units::{Bytes, Time};
-use std::sync::Arc;
 
 /// The window grows below.
 const ALPHA: Parameter<kind::Packets> = Parameter::new(
@@ -50,17 +49,15 @@ const SHOWS: [ShownValue; 2] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "vegas".into(),
-        summary: "keeps two to four packets in the queue, judged by the RTT".into(),
-        source: "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c".into(),
-        parameters: vec![ALPHA.into(), BETA.into(), GAMMA.into()],
-        presets: Vec::new(),
-        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..1]].concat(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Vegas::new(context, config(arguments)))),
-    }
+    SchemeInfo::new(
+        "vegas",
+        "keeps two to four packets in the queue, judged by the RTT",
+        "Brakmo and Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas.c",
+        |arguments, context| Box::new(Vegas::new(context, config(arguments))),
+    )
+    .parameters(vec![ALPHA.into(), BETA.into(), GAMMA.into()])
+    .shows(&SHOWS)
+    .shows(&cellcc_control::growth::SHOWS[..1])
 }
 
 /// In the kernel, over its Reno.

@@ -24,15 +24,14 @@
 use crate::in_kernel::{InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{KernelView, packets, with_window};
 use cellcc_control::{
-    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter,
-    SchemeInfo, Sent, ShownValue, Tag,
+    Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Observer, Parameter, SchemeInfo,
+    Sent, ShownValue, Tag,
     growth::{Growth, NewReno},
     kind,
 };
 use cellcc_fixed::Window;
 use cellcc_fixed::westwood::{Profile, Westwood as Core, WestwoodSettings, WestwoodStep};
 use cellcc_units::{Bytes, Time};
-use std::sync::Arc;
 
 /// RFC 9002, section 7.2: the window after persistent congestion, in packets.
 const MIN_WINDOW_PACKETS: u64 = 2;
@@ -50,19 +49,15 @@ const PROFILE: Parameter<kind::Choice<Profile>> = Parameter::new(
 const SHOWS: [ShownValue; 1] = [ShownValue::number("bandwidth_mbit_s", "the bandwidth estimate")];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "westwood".into(),
-        summary: "Westwood+: Reno that answers a loss with its bandwidth estimate times the minimum RTT"
-            .into(),
-        source: "Mascolo et al., MobiCom 2001; Grieco and Mascolo, ACM CCR 34(2), 2004; Linux tcp_westwood.c"
-            .into(),
-        parameters: vec![PROFILE.into()],
-        presets: Vec::new(),
-        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS[..1]].concat(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Westwood::new(arguments.get(&PROFILE), context))),
-    }
+    SchemeInfo::new(
+        "westwood",
+        "Westwood+: Reno that answers a loss with its bandwidth estimate times the minimum RTT",
+        "Mascolo et al., MobiCom 2001; Grieco and Mascolo, ACM CCR 34(2), 2004; Linux tcp_westwood.c",
+        |arguments, context| Box::new(Westwood::new(arguments.get(&PROFILE), context)),
+    )
+    .parameters(vec![PROFILE.into()])
+    .shows(&SHOWS)
+    .shows(&cellcc_control::growth::SHOWS[..1])
 }
 
 /// In the kernel, over its Reno.
@@ -264,7 +259,7 @@ mod tests {
         path.set_app_packets(0);
         path.run_for(Span::from_secs(1));
         let lost = path.flow.on_sent(path.now, crate::testing::CONTEXT.packet);
-        path.flow.on_loss(path.now, &[lost], true);
+        path.flow.on_persistent_congestion(path.now, &[lost]);
         assert_eq!(path.window(), 2.0);
         let ssthresh = path.shows("ssthresh").expect("a loss sets it");
         assert!(

@@ -26,11 +26,11 @@ impl Ends {
     /// The ends of flow `index` of a Scenario.
     pub(crate) fn new(scenario: &Scenario, index: usize, scheme: &Scheme) -> Self {
         let (setup, endpoint) = (&scenario.flows[index], &scenario.endpoint);
-        let context = Context {
-            packet: endpoint.packet(),
-            initial_window: endpoint.packet() * INITIAL_WINDOW_PACKETS,
-            seed: scenario.seed_of(Randomness::Flow(index)),
-        };
+        let context = Context::new(
+            endpoint.packet(),
+            endpoint.packet() * INITIAL_WINDOW_PACKETS,
+            scenario.seed_of(Randomness::Flow(index)),
+        );
         let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration)
             .seeded(scenario.seed_of(Randomness::Frames(index)));
         let mut sender = Sender::new(scheme.build(&context), application, endpoint);

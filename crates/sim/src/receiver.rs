@@ -113,7 +113,7 @@ impl Receiver {
             if let Some(signal) = signal {
                 component.on_signal(signal);
             }
-            component.on_packet(&Arrival { now, number, bytes, ecn });
+            component.on_packet(&Arrival::new(now, number, bytes, ecn));
         }
         self.schedule.on_packet(now, number, segment)
     }
@@ -179,7 +179,8 @@ impl Receiver {
         let mut has_feedback = false;
         let is_due = |timer: Option<Time>| timer.is_some_and(|time| time <= now);
         if let Some(component) = self.component.as_mut().filter(|component| is_due(component.next_timer())) {
-            has_feedback = component.on_timer(now);
+            component.on_timer(now);
+            has_feedback = component.has_urgent_feedback(now);
         }
         let flushes = self.hands_over_at() <= now;
         let mut acknowledgement = if flushes { self.hand_over(now) } else { None };

@@ -295,7 +295,7 @@ mod tests {
     }
 
     fn outstanding(number: u64, sent_ms: u64) -> Outstanding {
-        let packet = Packet { number, sent_at: at(sent_ms), bytes: Bytes::new(1500), ..Packet::default() };
+        let packet = Packet::new(number, at(sent_ms), Bytes::new(1500));
         Outstanding::new(packet, number, false)
     }
 

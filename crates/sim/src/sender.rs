@@ -7,7 +7,7 @@ use crate::packets::{Acknowledgement, DataPacket};
 use crate::rack::LossTimer;
 use crate::receiver::Message;
 use crate::recovery::{Outstanding, Recovery};
-use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Event, Flow, Limits, Pacer, Packet};
+use cellcc_control::{Advice, Controller, Ecn, EcnEcho, Episode, Event, Flow, Limits, Pacer, Packet};
 use cellcc_experiment::{Application, Endpoint};
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -229,7 +229,7 @@ impl Sender {
         }
         self.repeat_newly_lost(scratch);
         let new_episode = if first {
-            self.flow.on_loss(now, &scratch.lost_packets, true)
+            self.flow.on_persistent_congestion(now, &scratch.lost_packets) == Episode::Begins
         } else {
             self.flow.on_repeated_timeout(now, &scratch.lost_packets);
             false
@@ -377,8 +377,11 @@ impl Sender {
         // TCP knows no persistent congestion but the time-out.
         let persistent =
             self.recovery.rack.is_none() && self.recovery.is_persistent(&scratch.newly_lost, self.flow.rtt());
-        let new_episode = self.flow.on_loss(now, &scratch.lost_packets, persistent);
-        self.recovery.remember(&scratch.newly_lost, new_episode);
+        let episode = match persistent {
+            true => self.flow.on_persistent_congestion(now, &scratch.lost_packets),
+            false => self.flow.on_loss(now, &scratch.lost_packets),
+        };
+        self.recovery.remember(&scratch.newly_lost, episode == Episode::Begins);
     }
 
     /// Puts the data of `newly_lost` among those to be sent again, and the packets into `lost_packets`.

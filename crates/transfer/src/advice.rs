@@ -1,9 +1,8 @@
 //! The source of a transfer's network advice, which `--advice` names.
 
 use crate::TransferError;
-use cellcc_assist::{
-    AdviceRequest, FeedbackFile, FeedbackPath, NetAssist, ReportSource, ReportedFlow, Reports, UnseenReports,
-};
+use cellcc_assist::{FeedbackFile, FeedbackPath, NetAssist, ReportedFlow, Reports, UnseenReports};
+use cellcc_control::{AdviceRequest, ReportSource};
 use cellcc_experiment::TracedPath;
 use cellcc_link::{Capacity, Delay, TraceCache};
 use cellcc_quic::advice::{AdviceService, AdviceSocket, AdviceSource, AdviceTask, Replay, follow};

@@ -11,11 +11,10 @@
 //! networks" (1989): additive increase with multiplicative decrease converges to fair shares.
 
 use cellcc_control::{
-    Ack, Arrival, Context, Controller, Feedback, Limits, Loss, Needs, Observer, Parameter, ReceiverComponent,
+    Ack, Arrival, Context, Controller, Feedback, Limits, Loss, Observer, Parameter, ReceiverComponent,
     SchemeInfo, ShownValue, Verdict, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
-use std::sync::Arc;
 
 const GAIN: Parameter<kind::Number> = Parameter::new(
     "gain",
@@ -33,20 +32,15 @@ const SHOWS: [ShownValue; 2] = [
 
 /// The entry for `Registry::register`.
 pub fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "own".into(),
-        summary: "AIMD with a gain: that many packets more per RTT, half the window on loss".into(),
-        source: "Chiu and Jain 1989".into(),
-        parameters: vec![GAIN.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs {
-            receiver: Some(Arc::new(|_, _| Some(Box::new(RateMeter::default())))),
-            ..Needs::NOTHING
-        },
-        build: Arc::new(|arguments, context| Box::new(Own::new(arguments.get(&GAIN), context))),
-    }
+    SchemeInfo::new(
+        "own",
+        "AIMD with a gain: that many packets more per RTT, half the window on loss",
+        "Chiu and Jain 1989",
+        |arguments, context| Box::new(Own::new(arguments.get(&GAIN), context)),
+    )
+    .parameters(vec![GAIN.into()])
+    .shows(&SHOWS)
+    .with_receiver(|_, _| Some(Box::new(RateMeter::default())))
 }
 
 /// The share of the window that is left after a loss (RFC 5681, section 3.1, equation 4).
@@ -167,8 +161,7 @@ mod tests {
     use cellcc_experiment::{Driver, Plan, PlanFile};
     use cellcc_sim::SimDriver;
 
-    const CONTEXT: Context =
-        Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
+    const CONTEXT: Context = Context::new(Bytes::new(1500), Bytes::new(15_000), 1);
 
     fn registry() -> Registry {
         let mut registry = cellcc_schemes::registry();
@@ -187,7 +180,7 @@ mod tests {
         flow.mark_window_limited();
         let rtt = Span::from_millis(20);
         if lose_first {
-            flow.on_loss(at + rtt, &packets[..1], false);
+            flow.on_loss(at + rtt, &packets[..1]);
         }
         for packet in &packets[usize::from(lose_first)..] {
             flow.on_ack(at + rtt, std::slice::from_ref(packet), Some(rtt), None);

@@ -4,7 +4,7 @@ mod external;
 
 use crate::error::{InputError, input, of_request};
 use crate::options;
-use cellcc_control::{Needs, SchemeInfo};
+use cellcc_control::SchemeInfo;
 use cellcc_experiment::virtual_time::Run;
 use cellcc_experiment::{PlanFile, RunError, Scenario};
 use cellcc_link::Capacity;
@@ -265,19 +265,14 @@ impl Episodes {
 
 fn scheme(kind: AgentKind, newest: &Mailboxes) -> SchemeInfo {
     let newest = Arc::clone(newest);
-    SchemeInfo {
-        name: SCHEME.into(),
-        summary: "a flow that an agent of the environment steers".into(),
-        source: "the environment".into(),
-        parameters: Vec::new(),
-        presets: Vec::new(),
-        shows: Vec::new(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(move |_, context| {
+    SchemeInfo::new(
+        SCHEME,
+        "a flow that an agent of the environment steers",
+        "the environment",
+        move |_, context| {
             let mailbox = Arc::new(Mailbox::new(kind));
             newest.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&mailbox));
             Box::new(External::new(kind, mailbox, context))
-        }),
-    }
+        },
+    )
 }

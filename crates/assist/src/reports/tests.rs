@@ -1,5 +1,6 @@
 use super::*;
-use crate::settings::{AdviceRequest, Outage};
+use crate::settings::Outage;
+use cellcc_control::AdviceRequest;
 
 const PERIOD: Span = Span::from_millis(50);
 
@@ -229,11 +230,8 @@ fn a_caller_that_was_away_hears_the_newest_only() {
 
 #[test]
 fn a_schemes_request_comes_before_the_settings() {
-    let request = AdviceRequest {
-        source: Some(ReportSource::Oracle),
-        period: Some(Span::ZERO),
-        ..AdviceRequest::default()
-    };
+    let mut request = AdviceRequest::default();
+    (request.source, request.period) = (Some(ReportSource::Oracle), Some(Span::ZERO));
     let settings = settings(ReportSource::Causal).requested(&request);
     assert_eq!(settings.source, ReportSource::Oracle);
     assert_eq!(settings.period, Span::from_millis(1), "no more often than a base station schedules");

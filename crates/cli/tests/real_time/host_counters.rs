@@ -4,7 +4,8 @@
 use crate::can_emulate;
 use crate::cell::Cell;
 use crate::common::{AssistService, cellcc, interruptible, signal};
-use cellcc_assist::{AdviceClass, BaseRtt, Estimate, Estimator, Evidence, PassiveCounters, PassiveReader};
+use cellcc_assist::{BaseRtt, Estimate, Estimator, Evidence, PassiveCounters, PassiveReader};
+use cellcc_control::AdviceClass;
 use cellcc_kernel::{HostCounters, Machine};
 use cellcc_netassist::SourceName;
 use cellcc_netassist::source::UserCounters;

@@ -2,10 +2,10 @@
 //! order of their fields: a change of them is another version of the format.
 
 use super::file::Malformed;
+use crate::advice::Advice;
 use crate::contract::{Ack, Controller, Ecn, Event, Limits, Loss, Packet, Sent, Tag};
 use crate::message::{ArrivalReport, Feedback, Verdict};
 use crate::rtt::Rtt;
-use cellcc_assist::Advice;
 use cellcc_units::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 

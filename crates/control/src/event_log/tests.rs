@@ -2,13 +2,13 @@
 
 use super::entry::Received;
 use super::*;
+use crate::advice::{Advice, AdviceClass, MinRttParts};
 use crate::contract::{
     Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent,
 };
 use crate::message::{ArrivalReport, ReportedPacket};
 use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
-use cellcc_assist::{Advice, AdviceClass, MinRttParts};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use std::io::{self, Read, Write};

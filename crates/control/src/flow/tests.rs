@@ -60,11 +60,11 @@ fn ce(packets: u64) -> Option<EcnEcho> {
 fn a_rate_sample_counts_what_was_lost_and_marked_since_its_packet_left() {
     let (mut flow, reported, start) = flow();
     let first: Vec<_> = (0..4).map(|_| flow.on_sent(start, PACKET)).collect();
-    flow.on_loss(start + RTT, &first[..2], false);
+    flow.on_loss(start + RTT, &first[..2]);
     flow.on_ack(start + RTT, &first[2..3], Some(RTT), ce(1));
     let second = flow.on_sent(start + RTT, PACKET);
     assert_eq!((second.lost, second.marked), (PACKET * 2, PACKET));
-    flow.on_loss(start + RTT * 2, &first[3..], false);
+    flow.on_loss(start + RTT * 2, &first[3..]);
     flow.on_ack(start + RTT * 2, &[second], Some(RTT), Some(EcnEcho::default()));
     let reported = reported.lock().expect("one thread");
     let samples: Vec<_> = reported.rates.iter().map(|rate| (rate.lost, rate.marked)).collect();
@@ -89,7 +89,7 @@ fn the_first_mark_of_a_round_begins_an_episode() {
 fn an_acknowledgement_without_packets_is_no_event() {
     let (mut flow, reported, start) = flow();
     flow.on_ack(start, &[], Some(RTT), ce(1));
-    flow.on_loss(start, &[], true);
+    flow.on_persistent_congestion(start, &[]);
     assert!(reported.lock().expect("one thread").sizes.is_empty());
 }
 
@@ -98,7 +98,7 @@ fn every_event_of_packets_tells_their_present_size() {
     let (mut flow, reported, start) = flow();
     let packets: Vec<_> = (0..2).map(|_| flow.on_sent(start, PACKET)).collect();
     flow.set_packet_size(PACKET * 2);
-    flow.on_loss(start + RTT, &packets[..1], false);
+    flow.on_loss(start + RTT, &packets[..1]);
     flow.on_ack(start + RTT, &packets[1..], Some(RTT), None);
     flow.on_sent(start + RTT, PACKET);
     let sizes = &reported.lock().expect("one thread").sizes;

@@ -166,13 +166,12 @@ impl Guard {
         self.probe = None;
     }
 
-    /// A packet leaves; `held_back` where something else than the advice is the limit.
-    pub fn on_sent(&mut self, sent: &Sent, held_back: bool) {
-        let held_back = held_back || sent.app_limited;
+    /// A packet leaves; [`Sent::app_limited`] where something else than the advice is the limit.
+    pub fn on_sent(&mut self, sent: &Sent) {
         if let Some(probe) = &mut self.probe {
-            probe.on_sent(sent, held_back);
+            probe.on_sent(sent, sent.app_limited);
         }
-        if let Some(interval) = self.interval.as_mut().filter(|_| held_back) {
+        if let Some(interval) = self.interval.as_mut().filter(|_| sent.app_limited) {
             interval.hold_back();
         }
     }

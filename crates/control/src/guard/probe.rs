@@ -218,17 +218,7 @@ mod tests {
     fn sent_and_back(probe: &mut Probe, gap: Span, held_back: bool) -> Option<Outcome> {
         let leaves = |number| at(100) + Span::from_micros(500) * number;
         for number in 0..=40 {
-            let now = leaves(number);
-            let sent = Sent {
-                now,
-                number,
-                bytes: PACKET,
-                inflight: PACKET,
-                app_limited: false,
-                signal: None,
-                packet_size: PACKET,
-            };
-            probe.on_sent(&sent, held_back);
+            probe.on_sent(&Sent::new(leaves(number), number, PACKET), held_back);
         }
         assert_eq!(probe.gain(), None, "all has been sent");
         (0..=40).find_map(|number| {

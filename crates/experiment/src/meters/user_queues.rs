@@ -1,7 +1,8 @@
 //! Network assistance in real time: reports from the counters of the emulator's queues, as in virtual time.
 
 use crate::{FlowSetup, Scenario, TracedPath};
-use cellcc_assist::{Advice, Counters, Reports, Timetable, UserState};
+use cellcc_assist::{Counters, Reports, Timetable, UserState};
+use cellcc_control::Advice;
 use cellcc_link::QueueCounters;
 use cellcc_units::Time;
 use std::fmt::Debug;

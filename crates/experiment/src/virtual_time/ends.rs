@@ -2,8 +2,7 @@
 
 use super::Network;
 use crate::{Application, MediaOutcome, RunError};
-use cellcc_assist::Advice;
-use cellcc_control::{Limits, Observed};
+use cellcc_control::{Advice, Limits, Observed};
 use cellcc_link::Packet;
 use cellcc_units::{Bytes, Time};
 

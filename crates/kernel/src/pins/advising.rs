@@ -3,7 +3,7 @@
 use crate::error::KernelError;
 use crate::pins::Pins;
 use bytemuck::bytes_of;
-use cellcc_assist::Advice;
+use cellcc_control::Advice;
 use cellcc_fixed::assisted::Advice as AdviceValue;
 use cellcc_fixed::{BytesPerSecond, Instant, Micros};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};

@@ -2,7 +2,8 @@
 
 use super::resident_bytes;
 use anyhow::{Result, bail};
-use cellcc_assist::{Advice, AdviceClass, Knowledge};
+use cellcc_assist::Knowledge;
+use cellcc_control::{Advice, AdviceClass};
 use cellcc_netassist::{
     Authority, BrokerClients, Identities, KnownServer, LiveFlows, PublisherSettings, Sample, Server, Service,
     ServiceClock, SourceName, User, permissions,
@@ -10,7 +11,7 @@ use cellcc_netassist::{
 use cellcc_netassist_client::nats::SubjectToken;
 use cellcc_netassist_client::{BrokerUrl, PeerName, Role};
 use cellcc_test_support::nats_server::{self, example, free_port};
-use cellcc_units::{Bytes, Rate, Span};
+use cellcc_units::{Rate, Span};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -203,15 +204,7 @@ fn turns(identities: &Identities, clock: ServiceClock) -> Vec<Vec<Sample>> {
 }
 
 fn sample(name: &str, clock: ServiceClock) -> Sample {
-    let advice = Advice {
-        bandwidth: Rate::from_mbit_per_sec(12.0),
-        class: AdviceClass::Backlogged,
-        min_rtt: None,
-        flows: 1,
-        backlog: Bytes::ZERO,
-        period: PERIOD,
-        age: Span::ZERO,
-    };
+    let advice = Advice::new(Rate::from_mbit_per_sec(12.0), AdviceClass::Backlogged, PERIOD);
     Sample {
         user: SourceName::Name(name.into()),
         cell: 0,

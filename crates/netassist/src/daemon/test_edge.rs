@@ -11,9 +11,10 @@ use crate::live_flows::LiveFlows;
 use crate::sample::Sample;
 use crate::service::Service;
 use crate::transport::Server;
-use cellcc_assist::{Advice, AdviceClass, Knowledge};
+use cellcc_assist::Knowledge;
+use cellcc_control::{Advice, AdviceClass};
 use cellcc_netassist_client::{Credentials, PeerName, Role};
-use cellcc_units::{Bytes, Rate, Span};
+use cellcc_units::{Rate, Span};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -82,15 +83,8 @@ impl Edge {
 
     /// A sample of Alice's that becomes a record.
     pub(super) fn measure(&self) {
-        let advice = Advice {
-            bandwidth: Rate::from_mbit_per_sec(12.0),
-            class: AdviceClass::Backlogged,
-            min_rtt: None,
-            flows: 1,
-            backlog: Bytes::ZERO,
-            period: Span::from_millis(50),
-            age: Span::ZERO,
-        };
+        let advice =
+            Advice::new(Rate::from_mbit_per_sec(12.0), AdviceClass::Backlogged, Span::from_millis(50));
         let user = SourceName::Name("alice".into());
         let sample = Sample { user, cell: 1, until: self.clock.now(), measured: Knowledge::Known(advice) };
         self.server.samples(&[sample]);

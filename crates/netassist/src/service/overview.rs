@@ -3,7 +3,8 @@
 use super::{Service, Subscription};
 use crate::audit::Ground;
 use crate::identity::UserIndex;
-use cellcc_assist::{AdviceClass, AdviceRecord};
+use cellcc_assist::AdviceRecord;
+use cellcc_control::AdviceClass;
 use cellcc_netassist_client::{PeerName, Role};
 use cellcc_units::Time;
 use serde::Serialize;

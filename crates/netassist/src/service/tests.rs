@@ -1,8 +1,9 @@
 use super::*;
 use crate::audit::EndReason;
 use crate::identity::{SourceName, User};
-use cellcc_assist::{Advice, AdviceClass, Knowledge};
-use cellcc_units::{Bytes, Rate};
+use cellcc_assist::Knowledge;
+use cellcc_control::{Advice, AdviceClass};
+use cellcc_units::Rate;
 
 const ALICE: &str = "10.45.0.2";
 const SERVER: &str = "192.0.2.1";
@@ -60,15 +61,7 @@ fn is_granted(answer: &Answer) -> bool {
 }
 
 fn sample(name: &str, until: u64) -> Sample {
-    let advice = Advice {
-        bandwidth: Rate::from_mbit_per_sec(12.0),
-        class: AdviceClass::Backlogged,
-        min_rtt: None,
-        flows: 1,
-        backlog: Bytes::ZERO,
-        period: PERIOD,
-        age: Span::ZERO,
-    };
+    let advice = Advice::new(Rate::from_mbit_per_sec(12.0), AdviceClass::Backlogged, PERIOD);
     Sample {
         user: SourceName::Name(name.into()),
         cell: 1,

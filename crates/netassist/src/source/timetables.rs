@@ -6,9 +6,9 @@ use crate::clock::ServiceClock;
 use crate::identity::SourceName;
 use crate::sample::Sample;
 use cellcc_assist::{
-    FeedbackFile, FeedbackPath, Knowledge, NetAssist, ReportSource, ReportedFlow, Reports, Timetable,
-    UnseenReports,
+    FeedbackFile, FeedbackPath, Knowledge, NetAssist, ReportedFlow, Reports, Timetable, UnseenReports,
 };
+use cellcc_control::ReportSource;
 use cellcc_experiment::TracedPath;
 use cellcc_link::Delay;
 use cellcc_units::{Span, Time};

@@ -1,13 +1,14 @@
 //! A service in this process, and clients of it.
 
-use cellcc_assist::{Advice, AdviceClass, AdviceRecord, Knowledge, MinRttParts};
+use cellcc_assist::{AdviceRecord, Knowledge};
+use cellcc_control::{Advice, AdviceClass, MinRttParts};
 use cellcc_netassist::{
     AuditEntry, Authority, Identities, LiveFlows, Sample, Server, Service, ServiceClock, SourceName, User,
 };
 use cellcc_netassist_client::{
     Client, ClientEvent, ClientSettings, Credentials, PeerName, Role, ServiceAddress,
 };
-use cellcc_units::{Bytes, Rate, Span};
+use cellcc_units::{Rate, Span};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -96,15 +97,8 @@ impl Edge {
 
     /// A measurement, which the service does not have yet.
     pub(crate) fn sample(&self, period: Span, user: &str, mbit: f64) -> Sample {
-        let advice = Advice {
-            bandwidth: Rate::from_mbit_per_sec(mbit),
-            class: AdviceClass::Backlogged,
-            min_rtt: Some(MinRttParts { network: Span::from_millis(10), ..MinRttParts::default() }),
-            flows: 1,
-            backlog: Bytes::ZERO,
-            period,
-            age: Span::ZERO,
-        };
+        let mut advice = Advice::new(Rate::from_mbit_per_sec(mbit), AdviceClass::Backlogged, period);
+        advice.min_rtt = Some(MinRttParts { network: Span::from_millis(10), ..MinRttParts::default() });
         let user = SourceName::Name(user.into());
         Sample { user, cell: 1, until: self.clock.now(), measured: Knowledge::Known(advice) }
     }

@@ -1,8 +1,7 @@
 //! The congestion control of a flow: a scheme of cellcc, or a controller of noq's interface that knows nothing of cellcc.
 
 use super::tap::{Factory, Tap};
-use cellcc_assist::Advice;
-use cellcc_control::{Limits, Observed, Observer};
+use cellcc_control::{Advice, Limits, Observed, Observer};
 use cellcc_quic::SchemeHandle;
 use cellcc_units::{Span, Time};
 use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};

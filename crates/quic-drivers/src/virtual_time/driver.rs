@@ -53,7 +53,7 @@ impl VirtualDriver {
 
     fn with_foreign(mut self, foreign: Foreign) -> Self {
         self.0.register(SchemeInfo::of_transport(
-            &foreign.name,
+            foreign.name.clone(),
             "a congestion controller of noq's interface",
             "",
         ));

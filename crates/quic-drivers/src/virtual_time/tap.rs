@@ -73,11 +73,11 @@ impl Tap {
     pub(super) fn limits(&self) -> Limits {
         let seen = self.seen();
         let on_link = |payload| self.size.on_link_of(Bytes::new(payload));
-        Limits {
-            pacing_rate: seen.pacing_rate.map(|rate| self.size.on_link_rate(Rate::from_bytes_per_sec(rate))),
-            send_quantum: on_link(seen.send_quantum.unwrap_or(0)),
-            ..Limits::window_only(on_link(seen.window))
-        }
+        let mut limits = Limits::window_only(on_link(seen.window));
+        limits.pacing_rate =
+            seen.pacing_rate.map(|rate| self.size.on_link_rate(Rate::from_bytes_per_sec(rate)));
+        limits.send_quantum = on_link(seen.send_quantum.unwrap_or(0));
+        limits
     }
 
     /// Shows the controller's metrics for noq.

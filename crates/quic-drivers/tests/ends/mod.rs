@@ -35,8 +35,12 @@ impl ReceiverComponent for Liar {
         self.honest.next_timer()
     }
 
-    fn on_timer(&mut self, now: Time) -> bool {
-        self.honest.on_timer(now)
+    fn on_timer(&mut self, now: Time) {
+        self.honest.on_timer(now);
+    }
+
+    fn has_urgent_feedback(&self, now: Time) -> bool {
+        self.honest.has_urgent_feedback(now)
     }
 
     fn feedback(&mut self, now: Time) -> Option<Feedback> {

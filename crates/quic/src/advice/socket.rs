@@ -24,6 +24,7 @@ const RETRY_DELAY: Duration = Duration::from_millis(10);
 
 /// Reason why the socket could not be opened.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum BindError {
     /// Records are not authenticated.
     #[error(
@@ -44,6 +45,7 @@ pub enum BindError {
 
 /// Counts of arrivals so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DatagramCounts {
     /// Records that were passed on.
     pub accepted: u64,
@@ -175,7 +177,7 @@ async fn read(socket: UdpSocket, peers: PeerTable, counts: Arc<Mutex<DatagramCou
 mod tests {
     use super::*;
     use crate::advice::octets as user;
-    use cellcc_assist::Advice;
+    use cellcc_control::Advice;
     use cellcc_units::{Bytes, Rate, Span, Time};
     use proptest::prelude::*;
     use std::net::{Ipv4Addr, Ipv6Addr};

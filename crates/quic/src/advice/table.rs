@@ -2,7 +2,8 @@
 
 use super::{AdviceSource, NextAdvice};
 use crate::clock::span;
-use cellcc_assist::{Advice, AdviceRecord, Arrivals, Refusal};
+use cellcc_assist::{AdviceRecord, Arrivals, Refusal};
+use cellcc_control::Advice;
 use cellcc_units::Time;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -25,6 +26,7 @@ struct Peer {
 
 /// Reason why a record is not passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotPassedOn {
     /// No request names this user.
     UnknownUser,
@@ -91,7 +93,7 @@ impl AdviceSource for PeerAdvice {
                     let now = Instant::now();
                     self.not_before = Some(now + MIN_REPORT_INTERVAL);
                     let waited = span(now.saturating_duration_since(arrived_at));
-                    return Some(Advice { age: advice.age + waited, ..advice });
+                    return Some(advice.with_age(advice.age + waited));
                 }
             }
         })

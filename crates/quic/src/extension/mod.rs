@@ -48,6 +48,7 @@ use std::sync::Arc;
 
 /// Counts of datagrams so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Counters {
     /// Messages to be sent.
     pub sent: u64,

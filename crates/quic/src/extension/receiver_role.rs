@@ -24,8 +24,7 @@ const MIN_BYTES_BETWEEN_FEEDBACK: Bytes = Bytes::new(1125);
 const REPEAT_INTERVAL: Span = Span::from_millis(100);
 
 /// The context of a component: full packets on an Ethernet path, and ten of them at first (RFC 9002, section 7.2).
-pub(super) const CONTEXT: Context =
-    Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 0 };
+pub(super) const CONTEXT: Context = Context::new(Bytes::new(1500), Bytes::new(15_000), 0);
 
 /// The peer's flow, as an offer named it, and our answer.
 pub(super) struct ReceiverRole {

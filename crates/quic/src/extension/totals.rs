@@ -63,12 +63,7 @@ impl Arrivals {
             // Rounded so that the shares add up to the whole.
             let share = part(bytes.get(), index + 1, datagrams) - part(bytes.get(), index, datagrams);
             let after = Span::from_nanos(part(elapsed.as_nanos(), index + 1, datagrams));
-            let arrival = Arrival {
-                now: self.looked_at + after,
-                number: self.count,
-                bytes: Bytes::new(share),
-                ecn: Ecn::NotEct,
-            };
+            let arrival = Arrival::new(self.looked_at + after, self.count, Bytes::new(share), Ecn::NotEct);
             self.count += 1;
             self.bytes += arrival.bytes;
             component.on_user_arrivals(arrival.now, self.bytes);

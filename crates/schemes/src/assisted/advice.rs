@@ -6,9 +6,9 @@ use crate::{
     bbr::LOW_RATE,
     kernel_view::{instant, micros, micros_up, q16, time},
 };
-use cellcc_assist::Advice;
 use cellcc_control::{
-    Ack, Arguments, Context, Feedback, Guard, Limits, Loss, Observer, Promise, Rtt, Sent, ShownValue, Verdict,
+    Ack, Advice, Arguments, Context, Feedback, Guard, Limits, Loss, Observer, Promise, Rtt, Sent, ShownValue,
+    Verdict,
 };
 use cellcc_fixed::{
     BytesPerSecond, Q16,
@@ -112,7 +112,9 @@ impl AdviceTracker {
 
     /// `held_back` where something else than the advice is the limit.
     pub(super) fn on_sent(&mut self, sent: &Sent, held_back: bool) {
-        self.guard.on_sent(sent, held_back);
+        let mut sent = *sent;
+        sent.app_limited |= held_back;
+        self.guard.on_sent(&sent);
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>) {
@@ -304,15 +306,17 @@ mod tests {
     #[test]
     fn advice_that_is_overtaken_or_too_old_is_not_taken() {
         let mut timeout = following_since_100_ms();
-        assert!(!timeout.on_advice(at(110), &Advice { age: Span::from_millis(20), ..advice(1.0) }));
-        assert!(!timeout.on_advice(at(900), &Advice { age: Span::from_millis(300), ..advice(1.0) }));
+        assert!(!timeout.on_advice(at(110), &advice(1.0).with_age(Span::from_millis(20))));
+        assert!(!timeout.on_advice(at(900), &advice(1.0).with_age(Span::from_millis(300))));
         assert_eq!(timeout.next_timer(), Some(at(400)), "the old deadline stands");
     }
 
     #[test]
     fn short_periods_do_not_make_a_hasty_time_out() {
         let mut timeout = Timeout::new(Q16(6 << 16));
-        timeout.on_advice(at(0), &Advice { period: Span::from_millis(10), ..advice(12.0) });
+        let mut short = advice(12.0);
+        short.period = Span::from_millis(10);
+        timeout.on_advice(at(0), &short);
         assert_eq!(timeout.next_timer(), Some(at(200)));
     }
 

@@ -1,8 +1,7 @@
 //! The source of the number of flows that share the user's bottleneck: beta in the paper's equation 1.
 
-use cellcc_assist::Advice;
 use cellcc_control::{
-    Ack, Arguments, Arrival, Context, Controller, Event, Feedback, Limits, Loss, Observer, Parameter,
+    Ack, Advice, Arguments, Arrival, Context, Controller, Event, Feedback, Limits, Loss, Observer, Parameter,
     ReceiverComponent, Sent, Tag, Verdict, filters::WindowedMax, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
@@ -243,8 +242,11 @@ impl Background {
         self.round = ack.round;
         self.note(ack.inflight_before, ack.packet_size);
         let reached = self.reached_round.is_some_and(|reached| ack.round.saturating_sub(1) <= reached);
-        let cwnd_limited = if alone { ack.cwnd_limited } else { reached };
-        self.base.on_ack(&Ack { cwnd_limited, ..*ack });
+        let mut judged = *ack;
+        if !alone {
+            judged.cwnd_limited = reached;
+        }
+        self.base.on_ack(&judged);
         self.limits = self.base.limits();
     }
 

@@ -49,15 +49,13 @@ mod tests;
 use crate::in_kernel::{CONTROL_WITH_FLAGS, CUBIC, InKernel, LINKS};
 use crate::loss_based::{HYSTART, LossBased, hystart_mode};
 use advice::{AdviceTracker, OwnRtt, SHOWS, WindowLaw};
-use cellcc_assist::Advice;
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, Parameter, ParameterInfo,
-    SchemeInfo, Sent, Tag, Verdict, growth::Cubic, kind,
+    Ack, Advice, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, Parameter,
+    ParameterInfo, SchemeInfo, Sent, Tag, Verdict, growth::Cubic, kind,
 };
 use cellcc_units::{Bytes, Time};
-use fairness::{Background, Fairness};
-use parameters::{CORE, base, common, fallback, needs};
-use std::sync::Arc;
+use fairness::{Background, Fairness, receiver};
+use parameters::{CORE, base, common, fallback, request};
 
 pub(super) use nabbr::{IN_KERNEL as NABBR_IN_KERNEL, nabbr};
 
@@ -84,7 +82,7 @@ pub(super) fn natcp() -> SchemeInfo {
     let entry = entry("natcp", summary, PAPER, parameters, |arguments, context| {
         (Mode::Replace, Delay::Advised, arguments.get(&fallback()).build(context))
     });
-    SchemeInfo { in_linux: &[("guard", "off"), ("fallback", "cubic(hystart=on,variant=linux)")], ..entry }
+    entry.in_linux(&[("guard", "off"), ("fallback", "cubic(hystart=on,variant=linux)")])
 }
 
 pub(super) fn nacubic() -> SchemeInfo {
@@ -94,7 +92,7 @@ pub(super) fn nacubic() -> SchemeInfo {
         let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
         (Mode::Cap, Delay::Advised, Box::new(cubic))
     });
-    SchemeInfo { in_linux: &[("hystart", "on"), ("guard", "off")], ..entry }
+    entry.in_linux(&[("hystart", "on"), ("guard", "off")])
 }
 
 pub(super) fn nacap() -> SchemeInfo {
@@ -143,22 +141,17 @@ fn entry(
     parameters: Vec<ParameterInfo>,
     parts: fn(&Arguments, &Context) -> Parts,
 ) -> SchemeInfo {
-    SchemeInfo {
-        name: name.into(),
-        summary: summary.into(),
-        source: source.into(),
-        parameters,
-        presets: Vec::new(),
-        // The base is CUBIC, where it is not chosen.
-        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
-        in_linux: &[],
-        needs: needs(),
-        build: Arc::new(move |arguments, context| {
-            let (mode, delay, base) = parts(arguments, context);
-            let config = Config { law: WindowLaw::read(arguments, context), mode, delay };
-            Box::new(Assisted::new(config, base, arguments))
-        }),
-    }
+    SchemeInfo::new(name, summary, source, move |arguments, context| {
+        let (mode, delay, base) = parts(arguments, context);
+        let config = Config { law: WindowLaw::read(arguments, context), mode, delay };
+        Box::new(Assisted::new(config, base, arguments))
+    })
+    .parameters(parameters)
+    // The base is CUBIC, where it is not chosen.
+    .shows(&SHOWS)
+    .shows(&cellcc_control::growth::SHOWS)
+    .with_receiver(receiver)
+    .with_advice(request)
 }
 
 /// The effect of the advice's limits on those of the base.
@@ -305,19 +298,18 @@ impl Controller for Assisted {
 }
 
 /// The base's limits, this many times.
-fn raised(base: Limits, gain: f64) -> Limits {
-    Limits {
-        window: base.window.mul_f64(gain),
-        pacing_rate: base.pacing_rate.map(|rate| rate.mul_f64(gain)),
-        ..base
-    }
+fn raised(mut base: Limits, gain: f64) -> Limits {
+    base.window = base.window.mul_f64(gain);
+    base.pacing_rate = base.pacing_rate.map(|rate| rate.mul_f64(gain));
+    base
 }
 
 /// The base's limits, and no more than `cap`.
-fn capped(base: Limits, cap: Limits) -> Limits {
-    let window = base.window.min(cap.window);
-    match (base.pacing_rate, cap.pacing_rate) {
-        (Some(rate), Some(bound)) if rate < bound => Limits { window, ..base },
-        _ => Limits { window, pacing_rate: cap.pacing_rate, send_quantum: cap.send_quantum, ..base },
+fn capped(mut base: Limits, cap: Limits) -> Limits {
+    base.window = base.window.min(cap.window);
+    let is_slower = base.pacing_rate.zip(cap.pacing_rate).is_some_and(|(rate, bound)| rate < bound);
+    if !is_slower {
+        (base.pacing_rate, base.send_quantum) = (cap.pacing_rate, cap.send_quantum);
     }
+    base
 }

@@ -4,41 +4,39 @@
 //! this scheme shows the cost of measuring the bandwidth late. Not in the paper.
 
 use super::advice::{AdviceTracker, SHOWS};
-use super::fairness::FAIRNESS;
-use super::parameters::{CORE, DELAY, GUARD, LOSS, PERIOD, ROUTE, SOURCE, TIMEOUT, needs};
+use super::fairness::{FAIRNESS, receiver};
+use super::parameters::{CORE, DELAY, GUARD, LOSS, PERIOD, ROUTE, SOURCE, TIMEOUT, request};
 use crate::bbr::{BandwidthSource, Bbr, CWND_GAIN, Config, MaxFilter, NOMINAL_RTT};
 use crate::in_kernel::{BBR, CONTROL_WITH_FLAGS, InKernel};
-use cellcc_assist::Advice;
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, RateSample, Sampler,
-    SchemeInfo, Sent, Tag, Verdict,
+    Ack, Advice, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, RateSample,
+    Sampler, SchemeInfo, Sent, Tag, Verdict,
 };
 use cellcc_units::{Bytes, Rate, Time};
-use std::sync::Arc;
 
 pub(crate) fn nabbr() -> SchemeInfo {
-    SchemeInfo {
-        name: "nabbr".into(),
-        summary: "BBR at the bandwidth that the base station reports".into(),
-        source: "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of \
-                 Abbasloo et al., HotEdge 2019"
-            .into(),
-        parameters: vec![
-            SOURCE.into(),
-            PERIOD.into(),
-            ROUTE.into(),
-            DELAY.into(),
-            LOSS.into(),
-            FAIRNESS.into(),
-            TIMEOUT.into(),
-            GUARD.into(),
-        ],
-        presets: Vec::new(),
-        shows: [&SHOWS[..], &crate::bbr::SHOWS].concat(),
-        in_linux: &[("guard", "off")],
-        needs: needs(),
-        build: Arc::new(|arguments, context| Box::new(NaBbr::new(arguments, context))),
-    }
+    SchemeInfo::new(
+        "nabbr",
+        "BBR at the bandwidth that the base station reports",
+        "ours: draft-cardwell-iccrg-bbr-congestion-control-00 with the advice of \
+                 Abbasloo et al., HotEdge 2019",
+        |arguments, context| Box::new(NaBbr::new(arguments, context)),
+    )
+    .parameters(vec![
+        SOURCE.into(),
+        PERIOD.into(),
+        ROUTE.into(),
+        DELAY.into(),
+        LOSS.into(),
+        FAIRNESS.into(),
+        TIMEOUT.into(),
+        GUARD.into(),
+    ])
+    .shows(&SHOWS)
+    .shows(&crate::bbr::SHOWS)
+    .in_linux(&[("guard", "off")])
+    .with_receiver(receiver)
+    .with_advice(request)
 }
 
 /// In the kernel, over its BBR.

@@ -1,17 +1,17 @@
 //! The parameters that several assisted schemes have.
 
-use super::fairness::{Fairness, fairness, receiver};
+use super::fairness::{Fairness, fairness};
 use crate::in_kernel::{KernelCore, MapSettings};
 use crate::kernel_view::{q16, real};
 use crate::loss_based;
-use cellcc_assist::{AdviceRequest, AdviceRoute, ReportSource};
-use cellcc_control::{Arguments, Assignment, Needs, Parameter, ParameterInfo, kind};
+use cellcc_control::{
+    AdviceRequest, AdviceRoute, Arguments, Assignment, Parameter, ParameterInfo, ReportSource, kind,
+};
 use cellcc_fixed::assisted::{
     Config,
     step::{AssistedSettings, AssistedStep},
 };
 use cellcc_units::{Ratio, Span};
-use std::sync::Arc;
 
 /// The window in bandwidth-delay products.
 const ALPHA: Parameter<kind::Number> = Parameter::new(
@@ -113,11 +113,6 @@ pub(super) fn common(default_fairness: Fairness) -> Vec<ParameterInfo> {
     ]
 }
 
-/// The needs of all assisted schemes.
-pub(super) fn needs() -> Needs {
-    Needs { receiver: Some(Arc::new(receiver)), advice: Some(Arc::new(request)), ..Needs::NOTHING }
-}
-
 /// A scheme that advice stands in for.
 pub(super) fn fallback() -> Parameter<kind::Scheme> {
     scheme("fallback", "the scheme that goes on alone without advice", "paper, section 2.4: normal TCP")
@@ -189,13 +184,13 @@ pub(super) const LOSS: Parameter<kind::Share> = Parameter::new(
 
 /// The request of the arguments; missing ones are left to the Scenario.
 pub(super) fn request(arguments: &Arguments) -> AdviceRequest {
-    AdviceRequest {
-        source: arguments.given(&SOURCE),
-        period: arguments.given(&PERIOD),
-        route: arguments.given(&ROUTE),
-        delay: arguments.given(&DELAY),
-        loss: arguments.given(&LOSS),
-    }
+    let mut request = AdviceRequest::default();
+    request.source = arguments.given(&SOURCE);
+    request.period = arguments.given(&PERIOD);
+    request.route = arguments.given(&ROUTE);
+    request.delay = arguments.given(&DELAY);
+    request.loss = arguments.given(&LOSS);
+    request
 }
 
 #[cfg(test)]
@@ -207,15 +202,11 @@ mod tests {
     fn only_what_is_given_is_asked_for() {
         let request = |text| crate::registry().parse(text).expect("known").advice_request();
         assert_eq!(request("natcp"), Some(AdviceRequest::default()));
-        assert_eq!(
-            request("natcp(source=oracle,period=10ms,loss=10%)"),
-            Some(AdviceRequest {
-                source: Some(ReportSource::Oracle),
-                period: Some(Span::from_millis(10)),
-                loss: Some(Ratio::new(0.1)),
-                ..AdviceRequest::default()
-            })
-        );
+        let mut expected = AdviceRequest::default();
+        expected.source = Some(ReportSource::Oracle);
+        expected.period = Some(Span::from_millis(10));
+        expected.loss = Some(Ratio::new(0.1));
+        assert_eq!(request("natcp(source=oracle,period=10ms,loss=10%)"), Some(expected));
         assert_eq!(request("cubic"), None);
     }
 }

@@ -12,15 +12,9 @@ const CAPACITY_MBIT: f64 = 12.0;
 
 /// Advice of so many Mbit/s, 20 ms and one flow. The packet's own millisecond is left out: the flow's own minimum, 21 ms, counts.
 pub(super) fn advice(mbit_per_sec: f64) -> Advice {
-    Advice {
-        bandwidth: Rate::from_mbit_per_sec(mbit_per_sec),
-        class: AdviceClass::Backlogged,
-        min_rtt: Some(MinRttParts { network: RTT, ..MinRttParts::default() }),
-        flows: 1,
-        backlog: Bytes::ZERO,
-        period: PERIOD,
-        age: Span::ZERO,
-    }
+    let mut advice = Advice::new(Rate::from_mbit_per_sec(mbit_per_sec), AdviceClass::Backlogged, PERIOD);
+    advice.min_rtt = Some(MinRttParts { network: RTT, ..MinRttParts::default() });
+    advice
 }
 
 fn path(scheme: &str) -> Path {
@@ -137,7 +131,8 @@ fn the_base_does_not_run_away_behind_the_cap() {
 
 #[test]
 fn flows_of_one_user_share_the_window_as_the_network_or_the_user_counts() {
-    let three = Advice { flows: 3, ..advice(CAPACITY_MBIT) };
+    let mut three = advice(CAPACITY_MBIT);
+    three.flows = 3;
     for (scheme, reported, window) in [
         ("natcp", None, 14.0),
         ("natcp(fairness=report)", None, 42.0),
@@ -173,7 +168,9 @@ fn the_user_reports_its_flows_with_every_acknowledgement() {
 fn tg_takes_the_rtt_that_the_sender_has_measured() {
     let mut path = path("tg(rtt=min,guard=off)");
     let wrong = MinRttParts { network: Span::from_secs(1), ..MinRttParts::default() };
-    run_with(&mut path, &Advice { min_rtt: Some(wrong), ..advice(6.0) }, 20);
+    let mut report = advice(6.0);
+    report.min_rtt = Some(wrong);
+    run_with(&mut path, &report, 20);
     // 21 ms with the transmission of a packet, at 6 Mbit/s, twice.
     assert!((20.0..=22.0).contains(&path.window()), "{}", path.window());
 }
@@ -307,7 +304,8 @@ fn run_and_report(path: &mut Path, estimator: &mut Estimator) -> f64 {
         packet: Bytes::new(1500),
         evidence: Evidence::Queue,
     });
-    let advice = Advice { bandwidth: estimate.bandwidth, class: estimate.class, ..advice(0.0) };
+    let mut advice = advice(0.0);
+    (advice.bandwidth, advice.class) = (estimate.bandwidth, estimate.class);
     path.flow.on_advice(path.now, &advice);
     packets
 }
@@ -337,7 +335,7 @@ fn a_report_that_comes_twice_counts_once() {
     path.run_for(Span::from_secs(1));
     for age in [0, 1] {
         path.run_for(Span::from_millis(age));
-        path.flow.on_advice(path.now, &Advice { age: Span::from_millis(age), ..advice(CAPACITY_MBIT) });
+        path.flow.on_advice(path.now, &advice(CAPACITY_MBIT).with_age(Span::from_millis(age)));
         assert_eq!(
             path.shows("following"),
             Some(0.0),
@@ -390,7 +388,8 @@ proptest! {
             path.drop_next(lost);
             for _ in 0..10 {
                 if let Some(mbit) = advised {
-                    let report = Advice { flows: flows as u32, ..advice(mbit) };
+                    let mut report = advice(mbit);
+                    report.flows = flows as u32;
                     path.flow.on_advice(path.now, &report);
                 }
                 path.run_for(PERIOD);
@@ -417,7 +416,7 @@ fn regulated_acks_leave_at_the_flows_share_of_what_arrives_for_its_user() {
         arrived += packet;
         receiver.on_user_arrivals(now, arrived);
         if millis % 4 != 0 {
-            receiver.on_packet(&Arrival { now, number: millis, bytes: packet, ecn: Ecn::NotEct });
+            receiver.on_packet(&Arrival::new(now, millis, packet, Ecn::NotEct));
         }
         while released < millis * 3 / 4 && receiver.release_at(now, packet) <= now {
             receiver.on_released(now, packet);

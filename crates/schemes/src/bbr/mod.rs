@@ -49,17 +49,16 @@ pub(super) mod model;
 mod tests;
 
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Sampler, SchemeInfo, Sent,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, Parameter, Sampler, SchemeInfo, Sent,
     ShownValue, Tag, kind,
 };
 use cellcc_units::{Bytes, Span, Time};
 use common::{Common, State, conserved_rate, is_self_limited, paced};
 use cycle::{GainCycle, PhaseEnd};
 use model::MinRtt;
-use std::sync::Arc;
 
 pub(super) use common::{LOW_RATE, NOMINAL_RTT};
-pub use model::{BandwidthSource, MaxFilter};
+pub(crate) use model::{BandwidthSource, MaxFilter};
 
 // The name and the parameters of BBR.
 
@@ -101,24 +100,21 @@ pub(super) const SHOWS: [ShownValue; 6] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "bbr".into(),
-        summary: "BBR v1: paces at the measured bandwidth with about one BDP in flight".into(),
-        source: "draft-cardwell-iccrg-bbr-congestion-control-00; Linux tcp_bbr.c".into(),
-        parameters: vec![AGGREGATION.into(), SAMPLER.into(), PACING.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| {
+    SchemeInfo::new(
+        "bbr",
+        "BBR v1: paces at the measured bandwidth with about one BDP in flight",
+        "draft-cardwell-iccrg-bbr-congestion-control-00; Linux tcp_bbr.c",
+        |arguments, context| {
             let config = Config {
                 aggregation: arguments.get(&AGGREGATION),
                 pacing: arguments.get(&PACING),
                 cwnd_gain: CWND_GAIN,
             };
             Box::new(Bbr::new(context, config, MaxFilter::new(arguments.get(&SAMPLER))))
-        }),
-    }
+        },
+    )
+    .parameters(vec![AGGREGATION.into(), SAMPLER.into(), PACING.into()])
+    .shows(&SHOWS)
 }
 
 /// 2/ln 2, the smallest gain that doubles the rate per round (draft section 4.2.1, `BBRHighGain`).
@@ -128,18 +124,18 @@ pub(super) const CWND_GAIN: f64 = 2.0;
 
 /// The configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
+pub(crate) struct Config {
     /// Compensates for aggregated ACKs with a larger window.
-    pub aggregation: bool,
+    pub(crate) aggregation: bool,
     /// Paces; otherwise the window alone limits.
-    pub pacing: bool,
+    pub(crate) pacing: bool,
     /// Bandwidth-delay products that may be in flight in ProbeBW.
-    pub cwnd_gain: f64,
+    pub(crate) cwnd_gain: f64,
 }
 
 /// State of a flow in BBR's diagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// The rate doubles per round.
     Startup,
     /// Startup's queue drains.
@@ -152,7 +148,7 @@ pub enum Phase {
 
 /// The BBR controller, on one source of its bandwidth.
 #[derive(Debug, Clone)]
-pub struct Bbr<S> {
+pub(crate) struct Bbr<S> {
     config: Config,
     common: Common,
     bandwidth: S,
@@ -163,7 +159,7 @@ pub struct Bbr<S> {
 
 impl<S: BandwidthSource> Bbr<S> {
     /// BBR at the beginning of a flow.
-    pub fn new(context: &Context, config: Config, bandwidth: S) -> Self {
+    pub(crate) fn new(context: &Context, config: Config, bandwidth: S) -> Self {
         Self {
             config,
             common: Common::new(context, HIGH_GAIN),
@@ -175,7 +171,7 @@ impl<S: BandwidthSource> Bbr<S> {
     }
 
     /// The flow's state in the diagram.
-    pub fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         match self.common.state {
             State::Startup => Phase::Startup,
             State::Drain => Phase::Drain,
@@ -185,17 +181,17 @@ impl<S: BandwidthSource> Bbr<S> {
     }
 
     /// The minimum RTT of the last ten seconds, if there was a sample.
-    pub fn min_rtt(&self) -> Option<Span> {
+    pub(crate) fn min_rtt(&self) -> Option<Span> {
         self.min_rtt.get()
     }
 
     /// The source of the bandwidth.
-    pub fn bandwidth(&self) -> &S {
+    pub(crate) fn bandwidth(&self) -> &S {
         &self.bandwidth
     }
 
     /// The source of the bandwidth, to tell it what happens besides acknowledgements.
-    pub fn bandwidth_mut(&mut self) -> &mut S {
+    pub(crate) fn bandwidth_mut(&mut self) -> &mut S {
         &mut self.bandwidth
     }
 
@@ -344,10 +340,10 @@ impl<S: BandwidthSource> Controller for Bbr<S> {
     }
 
     fn limits(&self) -> Limits {
-        Limits {
-            pacing_rate: self.config.pacing.then_some(self.common.pacing.rate()),
-            ..Limits::paced(self.common.window, self.common.pacing.rate(), self.common.pacing.quantum())
-        }
+        let pacing = &self.common.pacing;
+        let mut limits = Limits::paced(self.common.window, pacing.rate(), pacing.quantum());
+        limits.pacing_rate = limits.pacing_rate.filter(|_| self.config.pacing);
+        limits
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

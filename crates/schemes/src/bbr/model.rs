@@ -13,7 +13,7 @@ use cellcc_units::{Bytes, Rate, Span, Time};
 const FILTER_ROUNDS: u64 = 10;
 
 /// The source of BBR's estimate of the bottleneck's bandwidth: its own delivery rates, or a better-informed one.
-pub trait BandwidthSource: Clone + Send {
+pub(crate) trait BandwidthSource: Clone + Send {
     /// An acknowledgement brings a delivery rate. One that the sender limited itself is a lower bound.
     fn on_sample(&mut self, ack: &Ack<'_>, sample: &RateSample, self_limited: bool);
 
@@ -28,14 +28,14 @@ pub trait BandwidthSource: Clone + Send {
 
 /// The largest delivery rate of the last ten rounds.
 #[derive(Debug, Clone)]
-pub struct MaxFilter {
+pub(crate) struct MaxFilter {
     sampler: Sampler,
     filter: WindowedMax<Rate>,
 }
 
 impl MaxFilter {
     /// A filter without a sample.
-    pub fn new(sampler: Sampler) -> Self {
+    pub(crate) fn new(sampler: Sampler) -> Self {
         Self { sampler, filter: WindowedMax::new(FILTER_ROUNDS) }
     }
 }

@@ -135,7 +135,7 @@ fn a_repetition_that_is_lost_again_prolongs_recovery() {
     now += RTT;
     flow.on_ack(now, &first[..9], Some(RTT), None);
     let window = flow.limits().window;
-    flow.on_loss(now, &first[9..], false);
+    flow.on_loss(now, &first[9..]);
     let conserving = flow.limits().window;
     assert!(conserving < window);
     for _ in 0..3 {
@@ -144,7 +144,7 @@ fn a_repetition_that_is_lost_again_prolongs_recovery() {
         now += RTT;
         flow.on_ack(now, &round[1..], Some(RTT), None);
         assert!(flow.limits().window < window, "recovery goes on");
-        flow.on_loss(now, &round[..1], false);
+        flow.on_loss(now, &round[..1]);
     }
     let repetition = send(&mut flow, now, 1);
     now += RTT;
@@ -207,7 +207,7 @@ fn a_spurious_loss_restores_the_window_at_once() {
     let now = Time::ZERO + RTT;
     flow.on_ack(now, &packets[..1], Some(RTT), None);
     let window = flow.limits().window;
-    flow.on_loss(now, &packets[1..4], false);
+    flow.on_loss(now, &packets[1..4]);
     assert!(flow.limits().window < window);
     flow.on_event(now, Event::SpuriousLoss);
     assert_eq!(flow.limits().window, window);

@@ -51,13 +51,12 @@ mod tests;
 use super::bbr::common::{State, conserved_rate, is_self_limited};
 use bounds::Lost;
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Sampler, SchemeInfo, Sent,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, Parameter, Sampler, SchemeInfo, Sent,
     ShownValue, Tag, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use cycle::Phase;
 use model::{Model, PROBE_RTT_CWND_GAIN};
-use std::sync::Arc;
 
 // The settings of BBR v2, and the constants in which the draft and Google's alpha code differ.
 
@@ -74,18 +73,15 @@ const SHOWS: [ShownValue; 1] =
     [ShownValue::number("inflight_hi_pkt", "how much may be in flight, as far as losses have said")];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "bbr2".into(),
-        summary: "BBR v2: learns from loss how much the path holds, and probes every two to three seconds"
-            .into(),
-        source: "draft-cardwell-iccrg-bbr-congestion-control-02".into(),
-        parameters: vec![PROFILE.into()],
-        presets: Vec::new(),
-        shows: [&model::SHOWS[..], &SHOWS].concat(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Bbr2::new(arguments.get(&PROFILE), context))),
-    }
+    SchemeInfo::new(
+        "bbr2",
+        "BBR v2: learns from loss how much the path holds, and probes every two to three seconds",
+        "draft-cardwell-iccrg-bbr-congestion-control-02",
+        |arguments, context| Box::new(Bbr2::new(arguments.get(&PROFILE), context)),
+    )
+    .parameters(vec![PROFILE.into()])
+    .shows(&model::SHOWS)
+    .shows(&SHOWS)
 }
 
 /// The constants of a profile.

@@ -168,7 +168,7 @@ fn quiche_conserves_packets_after_a_loss() {
     quiche.send(5);
     quiche.ack(4, 5);
     let lost: Vec<Packet> = quiche.sent.drain(0..2).collect();
-    quiche.flow.on_loss(quiche.now, &lost, false);
+    quiche.flow.on_loss(quiche.now, &lost);
     assert_eq!(quiche.window(), CONTEXT.packet * 3);
 }
 

@@ -53,12 +53,11 @@ use super::bbr2::cycle::Phase;
 use super::bbr2::model::{Model, PROBE_RTT_CWND_GAIN};
 use crate::bbr2::model;
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Sampler, SchemeInfo, Sent,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, Parameter, Sampler, SchemeInfo, Sent,
     ShownValue, Tag, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use phases::Startup;
-use std::sync::Arc;
 
 // The settings of BBR v3, and the differences between the draft and Google's code.
 
@@ -81,17 +80,15 @@ const SHOWS: [ShownValue; 3] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "bbr3".into(),
-        summary: "BBR v3: BBR v2 whose probes end where the bandwidth no longer rises".into(),
-        source: "draft-ietf-ccwg-bbr, August 2026; google/bbr, branch v3".into(),
-        parameters: vec![PROFILE.into()],
-        presets: Vec::new(),
-        shows: [&model::SHOWS[..], &SHOWS].concat(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Bbr3::new(arguments.get(&PROFILE), context))),
-    }
+    SchemeInfo::new(
+        "bbr3",
+        "BBR v3: BBR v2 whose probes end where the bandwidth no longer rises",
+        "draft-ietf-ccwg-bbr, August 2026; google/bbr, branch v3",
+        |arguments, context| Box::new(Bbr3::new(arguments.get(&PROFILE), context)),
+    )
+    .parameters(vec![PROFILE.into()])
+    .shows(&model::SHOWS)
+    .shows(&SHOWS)
 }
 
 /// The constants and habits of a profile.

@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn six_ranges_in_a_round_that_was_all_in_recovery_end_startup_and_packets_in_a_row_are_one() {
         let lost = |numbers: &[u64]| -> Vec<Packet> {
-            numbers.iter().map(|&number| Packet { number, ..Packet::default() }).collect()
+            numbers.iter().map(|&number| Packet::new(number, Time::ZERO, Bytes::ZERO)).collect()
         };
         let mut startup = Startup::default();
         assert!(!startup.end_round(true), "in recovery from now on");

@@ -41,13 +41,11 @@ mod settings;
 mod tests;
 
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, SchemeInfo, ShownValue,
-    filters::RecentMin,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, SchemeInfo, ShownValue, filters::RecentMin,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use competition::{Competition, Look};
 use settings::{Delay, MIN_WINDOW_PACKETS, Profile, Settings};
-use std::sync::Arc;
 
 /// Paper, section 2.1; mvfst `kMinRTTWindowLength`.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
@@ -69,18 +67,15 @@ const SHOWS: [ShownValue; 7] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "copa".into(),
-        summary: "moves to the rate that keeps 1/delta packets in the queue; competes where others fill it"
-            .into(),
-        source: "Arun and Balakrishnan, NSDI 2018".into(),
-        parameters: settings::parameters(),
-        presets: settings::presets(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Copa::new(Settings::read(arguments), context))),
-    }
+    SchemeInfo::new(
+        "copa",
+        "moves to the rate that keeps 1/delta packets in the queue; competes where others fill it",
+        "Arun and Balakrishnan, NSDI 2018",
+        |arguments, context| Box::new(Copa::new(Settings::read(arguments), context)),
+    )
+    .parameters(settings::parameters())
+    .presets(settings::presets())
+    .shows(&SHOWS)
 }
 
 struct Copa {

@@ -142,10 +142,9 @@ const MVFST_PACKET: Bytes = Bytes::new(1252);
 
 impl Mvfst {
     fn new(initial_packets: u64) -> Self {
-        let context =
-            Context { packet: MVFST_PACKET, initial_window: MVFST_PACKET * initial_packets, seed: 1 };
+        let context = Context::new(MVFST_PACKET, MVFST_PACKET * initial_packets, 1);
         let scheme = crate::registry().parse("copa(profile=mvfst,delta=0.5,delay=standing)").expect("known");
-        let packet = Packet { bytes: MVFST_PACKET, ..Packet::default() };
+        let packet = Packet::new(0, Time::ZERO, MVFST_PACKET);
         Self { copa: scheme.build(&context), now: Time::ZERO, rtt: Rtt::default(), packet }
     }
 
@@ -154,23 +153,9 @@ impl Mvfst {
         self.now += Span::from_millis(after_ms);
         let latest = Span::from_millis(latest_ms);
         self.rtt = Rtt::new(latest, Span::ZERO, Span::from_millis(smoothed_ms), Span::ZERO);
-        self.copa.on_ack(&Ack {
-            now: self.now,
-            packets: std::slice::from_ref(&self.packet),
-            bytes: MVFST_PACKET,
-            rtt: &self.rtt,
-            rtt_sample: Some(latest),
-            rate: None,
-            inflight_before: MVFST_PACKET,
-            inflight: Bytes::ZERO,
-            delivered: MVFST_PACKET,
-            cwnd_limited: true,
-            round: 0,
-            round_start: false,
-            in_recovery: false,
-            ecn: None,
-            packet_size: MVFST_PACKET,
-        });
+        let mut ack = Ack::new(self.now, std::slice::from_ref(&self.packet), &self.rtt);
+        ack.cwnd_limited = true;
+        self.copa.on_ack(&ack);
         self.window()
     }
 

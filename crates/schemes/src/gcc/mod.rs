@@ -32,12 +32,11 @@ mod delay;
 use crate::sent_history::SentHistory;
 use aimd::{Aimd, State, Throughput};
 use cellcc_control::{
-    Ack, ArrivalReport, ArrivalReporter, Context, Controller, Event, Limits, Loss, Needs, Observer,
-    Parameter, ReportSchedule, SchemeInfo, Sent, ShownValue, Tag, kind,
+    Ack, ArrivalReport, ArrivalReporter, Context, Controller, Event, Limits, Loss, Observer, Parameter,
+    ReportSchedule, SchemeInfo, Sent, ShownValue, Tag, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::{Detector, Usage};
-use std::sync::Arc;
 
 /// Reports (TWCC): times in 250 us, nothing twice.
 const REPEATS: u64 = 0;
@@ -80,28 +79,23 @@ const SHOWS: [ShownValue; 6] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "gcc".into(),
-        summary: "WebRTC's rate for video calls: by the trend of the delay, and by loss".into(),
-        source: "libwebrtc's goog_cc; draft-ietf-rmcat-gcc-02".into(),
-        parameters: vec![START.into(), FEEDBACK.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs {
-            receiver: Some(Arc::new(|arguments, _| {
-                Some(Box::new(ArrivalReporter::new(ReportSchedule {
-                    packets: u64::MAX,
-                    interval: arguments.get(&FEEDBACK),
-                    repeats: REPEATS,
-                    unit: UNIT,
-                })))
-            })),
-            arrivals: true,
-            ..Needs::NOTHING
-        },
-        build: Arc::new(|arguments, context| Box::new(Gcc::new(arguments.get(&START), context))),
-    }
+    SchemeInfo::new(
+        "gcc",
+        "WebRTC's rate for video calls: by the trend of the delay, and by loss",
+        "libwebrtc's goog_cc; draft-ietf-rmcat-gcc-02",
+        |arguments, context| Box::new(Gcc::new(arguments.get(&START), context)),
+    )
+    .parameters(vec![START.into(), FEEDBACK.into()])
+    .shows(&SHOWS)
+    .with_receiver(|arguments, _| {
+        Some(Box::new(ArrivalReporter::new(ReportSchedule {
+            packets: u64::MAX,
+            interval: arguments.get(&FEEDBACK),
+            repeats: REPEATS,
+            unit: UNIT,
+        })))
+    })
+    .needs_arrivals()
 }
 
 struct Gcc {
@@ -213,7 +207,7 @@ impl Controller for Gcc {
         let hungry = self.hungry_since.is_some_and(|since| self.sent_at.since(since) > LONGEST_BACKLOG);
         let pacing = if hungry { target } else { target.mul_f64(PACING_GAIN) };
         let window = target.bytes_in(WINDOW).max(self.packet * 10);
-        Limits { media_rate: Some(target), ..Limits::paced(window, pacing, self.packet) }
+        Limits::paced(window, pacing, self.packet).with_media_rate(target)
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

@@ -33,7 +33,7 @@ mod sender;
 mod tests;
 
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Parameter, Rtt, Scheme, SchemeInfo, Sent,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, Parameter, Rtt, Scheme, SchemeInfo, Sent,
     ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Span, Time};
@@ -138,20 +138,14 @@ fn parameter(takes: ModelFile) -> Parameter<ModelFile> {
 
 fn scheme(name: &'static str, summary: &'static str, source: &'static str, takes: ModelFile) -> SchemeInfo {
     let model = parameter(takes);
-    SchemeInfo {
-        name: name.into(),
-        summary: summary.into(),
-        source: source.into(),
-        parameters: vec![model.clone().into()],
-        presets: Vec::new(),
-        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(move |arguments, context| {
-            let named = arguments.get(&model).expect("a parameter without a default is always given");
-            Box::new(Learned::new(named.model, context))
-        }),
-    }
+    let parameters = vec![model.clone().into()];
+    SchemeInfo::new(name, summary, source, move |arguments, context| {
+        let named = arguments.get(&model).expect("a parameter without a default is always given");
+        Box::new(Learned::new(named.model, context))
+    })
+    .parameters(parameters)
+    .shows(&SHOWS)
+    .shows(&cellcc_control::growth::SHOWS)
 }
 
 /// A flow that a network steers.

@@ -88,7 +88,7 @@ fn a_loss_in_a_marked_round_halves_the_window_and_time_outs_in_a_row_are_one_los
     let echo = EcnEcho { ce: packets[0].bytes, ..EcnEcho::default() };
     round.flow.on_ack(round.now, &packets[..1], Some(RTT), Some(echo));
     let before = round.window();
-    round.flow.on_loss(round.now, &packets[1..2], false);
+    round.flow.on_loss(round.now, &packets[1..2]);
     assert!((round.window() / before - 0.5).abs() < 0.01, "{} of {before}", round.window());
     let after = round.window();
     let repeated = round.flow.on_sent(round.now, CONTEXT.packet);

@@ -45,13 +45,12 @@ mod wire;
 use super::bbr::{Bbr, Config, Phase};
 use crate::bbr::{BandwidthSource, MaxFilter};
 use cellcc_control::{
-    Ack, Context, Controller, Event, Feedback, Limits, Loss, Needs, Observer, RateSample, SchemeInfo, Sent,
+    Ack, Context, Controller, Event, Feedback, Limits, Loss, Observer, RateSample, SchemeInfo, Sent,
     ShownValue, Signal, Tag, Verdict,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use receiver::RbbrReceiver;
 use settings::{ReceiverSettings, SenderSettings, parameters, presets};
-use std::sync::Arc;
 
 pub use wire::{Estimation, RateFeedback, RateSignal};
 
@@ -70,22 +69,17 @@ const SHOWS: [ShownValue; 5] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "rbbr".into(),
-        summary: "RBBR: BBR with the bandwidth that the receiver measures and filters".into(),
-        source: "Haile, Grinnemo, Hurtig, Brunstrom: RBBR, IEEE Access 2022".into(),
-        parameters: parameters(),
-        presets: presets(),
-        shows: [&crate::bbr::SHOWS[..], &SHOWS].concat(),
-        in_linux: &[],
-        needs: Needs {
-            receiver: Some(Arc::new(|arguments, _| {
-                Some(Box::new(RbbrReceiver::new(&ReceiverSettings::read(arguments))))
-            })),
-            ..Needs::NOTHING
-        },
-        build: Arc::new(|arguments, context| Box::new(Rbbr::new(context, &SenderSettings::read(arguments)))),
-    }
+    SchemeInfo::new(
+        "rbbr",
+        "RBBR: BBR with the bandwidth that the receiver measures and filters",
+        "Haile, Grinnemo, Hurtig, Brunstrom: RBBR, IEEE Access 2022",
+        |arguments, context| Box::new(Rbbr::new(context, &SenderSettings::read(arguments))),
+    )
+    .parameters(parameters())
+    .presets(presets())
+    .shows(&crate::bbr::SHOWS)
+    .shows(&SHOWS)
+    .with_receiver(|arguments, _| Some(Box::new(RbbrReceiver::new(&ReceiverSettings::read(arguments)))))
 }
 
 /// An RTT this much above the minimum means that the path has a queue, and arrivals tell its rate (our measurement, see
@@ -183,12 +177,13 @@ impl Controller for Rbbr {
     }
 
     fn limits(&self) -> Limits {
-        let limits = self.bbr.limits();
+        let mut limits = self.bbr.limits();
         // ProbeRTT's window is far below the data in flight: one more packet leaves first, with the announcement.
         let announces_first = self.bbr.phase() == Phase::ProbeRtt && self.announcer.has_to_tell();
-        let window =
-            if announces_first { limits.window.max(self.inflight + self.packet_size) } else { limits.window };
-        Limits { window, signal: self.announcer.signal(), ..limits }
+        if announces_first {
+            limits.window = limits.window.max(self.inflight + self.packet_size);
+        }
+        limits.with_signal(self.announcer.signal())
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

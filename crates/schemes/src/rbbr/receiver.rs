@@ -136,7 +136,7 @@ impl ReceiverComponent for RbbrReceiver {
         self.feedback_at
     }
 
-    fn on_timer(&mut self, now: Time) -> bool {
+    fn has_urgent_feedback(&self, now: Time) -> bool {
         self.feedback_at.is_some_and(|at| at <= now)
     }
 

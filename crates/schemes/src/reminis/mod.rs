@@ -55,7 +55,7 @@ mod settings;
 
 use crate::kernel_view::{KernelView, millis, real, time, with_window};
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, SchemeInfo, Sent, ShownValue, Tag,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, SchemeInfo, Sent, ShownValue, Tag,
     growth::Growth,
 };
 use cellcc_fixed::{
@@ -67,7 +67,6 @@ use code2022::Code2022;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use settings::Settings;
-use std::sync::Arc;
 
 pub(super) use settings::{IN_KERNEL, IN_KERNEL_OVER_CUBIC};
 
@@ -82,25 +81,23 @@ const SHOWS: [ShownValue; 3] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "reminis".into(),
-        summary:
-            "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)"
-                .into(),
-        source: "Pazhooheshy, Abbasloo, Ganjali 2023".into(),
-        parameters: settings::parameters(),
-        presets: settings::presets(),
-        shows: [&SHOWS[..], &cellcc_control::growth::SHOWS].concat(),
-        in_linux: &[("timer", "off")],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| {
+    SchemeInfo::new(
+        "reminis",
+        "random exploration, proactive and reactive slowdowns over AIMD, towards a delay target (DTT)",
+        "Pazhooheshy, Abbasloo, Ganjali 2023",
+        |arguments, context| {
             let settings = Settings::read(arguments);
             match settings.config() {
                 Some(config) => Box::new(Reminis::new(&settings, config, context)),
                 None => Box::new(Code2022::new(&settings, context)),
             }
-        }),
-    }
+        },
+    )
+    .parameters(settings::parameters())
+    .presets(settings::presets())
+    .shows(&SHOWS)
+    .shows(&cellcc_control::growth::SHOWS)
+    .in_linux(&[("timer", "off")])
 }
 
 struct Reminis {

@@ -32,12 +32,11 @@ mod window;
 
 use crate::sent_history::SentHistory;
 use cellcc_control::{
-    Ack, ArrivalReport, ArrivalReporter, Context, Controller, Ecn, Limits, Loss, Needs, Observer, Parameter,
+    Ack, ArrivalReport, ArrivalReporter, Context, Controller, Ecn, Limits, Loss, Observer, Parameter,
     ReportSchedule, Rtt, SchemeInfo, Sent, ShownValue, Tag, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::{Base, QueueDelay};
-use std::sync::Arc;
 use window::{Congestion, Round, Window};
 
 /// RFC 8888's unit of time, 1/1024 s. The newest packets are in a report whether an earlier one had them or not.
@@ -142,32 +141,24 @@ const SHOWS: [ShownValue; 4] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "scream".into(),
-        summary: "SCReAM v2 for video: a window by marks, loss and queueing delay, and a media rate of it"
-            .into(),
-        source: "WebRTC's SCReAM v2; EricssonResearch/scream; RFC 8298".into(),
-        parameters: vec![PRESET.into(), L4S.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs {
-            receiver: Some(Arc::new(|arguments, _| {
-                let Constants { report_packets, report_interval, .. } = *arguments.get(&PRESET);
-                Some(Box::new(ArrivalReporter::new(ReportSchedule {
-                    packets: report_packets,
-                    interval: report_interval,
-                    repeats: REPEATS,
-                    unit: UNIT,
-                })))
-            })),
-            arrivals: true,
-            ..Needs::NOTHING
-        },
-        build: Arc::new(|arguments, context| {
-            Box::new(Scream::new(arguments.get(&PRESET), arguments.get(&L4S), context))
-        }),
-    }
+    SchemeInfo::new(
+        "scream",
+        "SCReAM v2 for video: a window by marks, loss and queueing delay, and a media rate of it",
+        "WebRTC's SCReAM v2; EricssonResearch/scream; RFC 8298",
+        |arguments, context| Box::new(Scream::new(arguments.get(&PRESET), arguments.get(&L4S), context)),
+    )
+    .parameters(vec![PRESET.into(), L4S.into()])
+    .shows(&SHOWS)
+    .with_receiver(|arguments, _| {
+        let Constants { report_packets, report_interval, .. } = *arguments.get(&PRESET);
+        Some(Box::new(ArrivalReporter::new(ReportSchedule {
+            packets: report_packets,
+            interval: report_interval,
+            repeats: REPEATS,
+            unit: UNIT,
+        })))
+    })
+    .needs_arrivals()
 }
 
 struct Scream {
@@ -304,7 +295,7 @@ impl Controller for Scream {
         let headroom = HEADROOM * (1.0 + self.queue.steadiness());
         let window = Bytes::new((self.window.bytes * headroom) as u64) + self.packet;
         let pacing = media_rate.mul_f64(self.constants.pacing).max(LEAST_PACING);
-        Limits { media_rate: Some(media_rate), ..Limits::paced(window, pacing, self.packet) }
+        Limits::paced(window, pacing, self.packet).with_media_rate(media_rate)
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

@@ -210,7 +210,7 @@ mod tests {
 
     /// A window of 100 packets with all of it in flight.
     fn window() -> Window {
-        let context = Context { packet: PACKET, initial_window: PACKET * 100, seed: 1 };
+        let context = Context::new(PACKET, PACKET * 100, 1);
         let mut window = Window::new(&WEBRTC, &context);
         window.on_inflight(Time::ZERO, PACKET * 100, Some(RTT));
         window
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn ericssons_alpha_moves_by_all_packets_of_ten_milliseconds_not_by_those_of_one_report() {
-        let context = Context { packet: PACKET, initial_window: PACKET * 100, seed: 1 };
+        let context = Context::new(PACKET, PACKET * 100, 1);
         let mut window = Window::new(&ERICSSON, &context);
         window.reacted_at = Some(Time::ZERO);
         // 20 of 40 packets have a mark.

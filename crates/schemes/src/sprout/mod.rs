@@ -40,13 +40,13 @@ mod receiver;
 mod tests;
 
 use cellcc_control::{
-    Ack, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Needs, Observer, Parameter,
-    SchemeInfo, Sent, ShownValue, Tag, Verdict, kind,
+    Ack, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, Parameter, SchemeInfo,
+    Sent, ShownValue, Tag, Verdict, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use model::{Forecast, Model, TICKS, encode_silence};
 use receiver::{Forecaster, SproutReceiver, TICK};
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 /// Sent data leave the queue within this many ticks: 100 ms (paper, section 3.5; `TARGET_DELAY_TICKS`).
 const TARGET_TICKS: usize = 5;
@@ -98,28 +98,22 @@ const SHOWS: [ShownValue; 3] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "sprout".into(),
-        summary: "sends what the receiver forecasts to leave the queue within 100 ms, with 95 % certainty"
-            .into(),
-        source: "Winstein, Sivaraman, Balakrishnan, NSDI 2013; its authors' program".into(),
-        parameters: vec![MAX_RATE.into(), FORECAST.into(), PROFILE.into()],
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs {
-            receiver: Some(Arc::new(|arguments: &Arguments, _| {
-                let forecaster = match arguments.get(&FORECAST) {
-                    Method::Cautious => Forecaster::Cautious(Model::new()),
-                    Method::Ewma => Forecaster::Average(0.0),
-                };
-                Some(Box::new(SproutReceiver::new(forecaster, arguments.get(&MAX_RATE))))
-            })),
-            packet_signals: true,
-            ..Needs::NOTHING
-        },
-        build: Arc::new(|arguments, context| Box::new(Sprout::new(context, arguments.get(&PROFILE)))),
-    }
+    SchemeInfo::new(
+        "sprout",
+        "sends what the receiver forecasts to leave the queue within 100 ms, with 95 % certainty",
+        "Winstein, Sivaraman, Balakrishnan, NSDI 2013; its authors' program",
+        |arguments, context| Box::new(Sprout::new(context, arguments.get(&PROFILE))),
+    )
+    .parameters(vec![MAX_RATE.into(), FORECAST.into(), PROFILE.into()])
+    .shows(&SHOWS)
+    .with_receiver(|arguments: &Arguments, _| {
+        let forecaster = match arguments.get(&FORECAST) {
+            Method::Cautious => Forecaster::Cautious(Model::new()),
+            Method::Ewma => Forecaster::Average(0.0),
+        };
+        Some(Box::new(SproutReceiver::new(forecaster, arguments.get(&MAX_RATE))))
+    })
+    .needs_packet_signals()
 }
 
 struct Sprout {
@@ -278,11 +272,9 @@ impl Controller for Sprout {
     fn limits(&self) -> Limits {
         let allowance = self.allowance();
         let ends_flight = allowance < self.packet_size * 2;
-        Limits {
-            budget: Some(allowance),
-            signal: if ends_flight { encode_silence(HEARTBEAT) } else { None },
-            ..Limits::window_only(self.inflight + allowance.max(self.packet_size))
-        }
+        Limits::window_only(self.inflight + allowance.max(self.packet_size))
+            .with_budget(allowance)
+            .with_signal(if ends_flight { encode_silence(HEARTBEAT) } else { None })
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

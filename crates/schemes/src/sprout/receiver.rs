@@ -126,8 +126,11 @@ impl ReceiverComponent for SproutReceiver {
         (ends <= self.arrived_at + TICK * TICKS as u64).then_some(ends)
     }
 
-    fn on_timer(&mut self, now: Time) -> bool {
+    fn on_timer(&mut self, now: Time) {
         self.advance(now);
+    }
+
+    fn has_urgent_feedback(&self, _now: Time) -> bool {
         self.has_news
     }
 

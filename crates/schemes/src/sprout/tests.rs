@@ -62,7 +62,7 @@ fn the_authors_program_drains_more_with_each_tick() {
 fn what_was_lost_waits_no_longer() {
     let mut flow = flow("sprout");
     let packets: Vec<_> = (0..10).map(|_| flow.on_sent(millis(0), CONTEXT.packet)).collect();
-    flow.on_loss(millis(30), &packets[..4], false);
+    flow.on_loss(millis(30), &packets[..4]);
     let sent = flow.sent();
     // Two of the ten have come after the four.
     flow.on_feedback(millis(40), &forecast(1, 5, 4), sent);
@@ -75,7 +75,7 @@ fn a_time_out_that_was_spurious_leaves_the_estimate_of_the_queue() {
     // was sent.
     let mut flow = flow("sprout");
     let packets: Vec<_> = (0..10).map(|_| flow.on_sent(millis(0), CONTEXT.packet)).collect();
-    flow.on_loss(millis(300), &packets, false);
+    flow.on_loss(millis(300), &packets);
     flow.on_spurious_timeout(millis(310), CONTEXT.packet * 10);
     for _ in 10..16 {
         flow.on_sent(millis(310), CONTEXT.packet);

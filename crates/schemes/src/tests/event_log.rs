@@ -122,8 +122,9 @@ impl Controller for Changed {
         self.scheme.on_event(now, event);
     }
     fn limits(&self) -> Limits {
-        let limits = self.scheme.limits();
-        Limits { window: limits.window + self.growth, ..limits }
+        let mut limits = self.scheme.limits();
+        limits.window += self.growth;
+        limits
     }
 }
 

@@ -76,7 +76,7 @@ fn persistent_congestion_leaves_two_packets() {
     let window = path.window();
     path.set_app_packets(0);
     let lost = path.flow.on_sent(path.now, CONTEXT.packet);
-    path.flow.on_loss(path.now, &[lost], true);
+    path.flow.on_persistent_congestion(path.now, &[lost]);
     assert_eq!(path.window(), 2.0);
     let ssthresh = path.shows("ssthresh").expect("a loss sets it");
     assert!(

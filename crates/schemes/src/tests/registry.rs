@@ -1,12 +1,12 @@
 //! The registry's answers on the schemes of cellcc, and on others.
 
+use crate::fixed_window::FixedWindow;
+use crate::registry;
 use crate::testing::CONTEXT;
-use crate::{FixedWindow, registry};
 use cellcc_control::{
-    Flow, Limits, Needs, Parameter, Preset, Registry, Scheme, SchemeInfo, Sent, Tag, kind, split_list,
+    Flow, Limits, Parameter, Preset, Registry, Scheme, SchemeInfo, Sent, Tag, kind, split_list,
 };
 use cellcc_units::{Span, Time};
-use std::sync::Arc;
 
 fn scheme(text: &str) -> Scheme {
     registry().parse(text).unwrap_or_else(|error| panic!("{error}"))
@@ -29,8 +29,8 @@ fn a_scheme_that_does_not_hear_departures_would_do_nothing_at_one() {
         let before = (controller.limits(), controller.next_timer());
         for number in 0..100 {
             let (now, bytes) = (Time::ZERO + Span::from_millis(number), CONTEXT.packet);
-            let (inflight, packet_size) = (bytes * (number + 1), bytes);
-            let sent = Sent { now, number, bytes, inflight, app_limited: false, signal: None, packet_size };
+            let mut sent = Sent::new(now, number, bytes);
+            sent.inflight = bytes * (number + 1);
             assert_eq!(controller.on_sent(&sent), Tag::default(), "{}", info.name);
             assert_eq!((controller.limits(), controller.next_timer()), before, "{}", info.name);
         }
@@ -60,7 +60,7 @@ fn a_departure_changes_no_limits_where_a_scheme_says_so() {
             }
             now += rtt;
             let lost = if round % 10 == 9 { 3 } else { 0 };
-            flow.on_loss(now, &packets[..lost], false);
+            flow.on_loss(now, &packets[..lost]);
             flow.on_ack(now, &packets[lost..], Some(rtt), None);
             now += if round % 7 == 6 { rtt * 50 } else { Span::ZERO };
             if flow.next_timer().is_some_and(|due| due <= now) {
@@ -159,8 +159,9 @@ fn the_canonical_text_has_the_order_of_the_parameter_list() {
 fn a_scheme_of_the_same_name_takes_the_place_of_the_old_one() {
     let mut registry = registry();
     let count = registry.schemes().len();
-    let cubic = registry.parse("cubic").expect("known").info().clone();
-    registry.register(SchemeInfo { summary: "mine".into(), ..cubic });
+    let mut cubic = registry.parse("cubic").expect("known").info().clone();
+    cubic.summary = "mine".into();
+    registry.register(cubic);
     assert_eq!(registry.schemes().len(), count);
     assert_eq!(registry.parse("cubic").expect("known").info().summary, "mine");
 }
@@ -264,20 +265,16 @@ fn loaded(name: &str, packets_per_unit: u64) -> SchemeInfo {
         source: "this test".into(),
     };
     let asked = units();
-    SchemeInfo {
-        name: name.to_owned().into(),
-        summary: format!("windows of {packets_per_unit} packets").into(),
-        source: "this test".into(),
-        parameters: vec![units().into()],
-        presets: Vec::new(),
-        shows: Vec::new(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(move |arguments, context| {
+    SchemeInfo::new(
+        name.to_owned(),
+        format!("windows of {packets_per_unit} packets"),
+        "this test",
+        move |arguments, context| {
             let packets = packets_per_unit * u64::from(arguments.get(&asked));
             Box::new(FixedWindow::new(context.packet * packets))
-        }),
-    }
+        },
+    )
+    .parameters(vec![units().into()])
 }
 
 #[test]

@@ -4,11 +4,10 @@
 use super::Tide;
 use crate::in_kernel::{CONTROL_WITH_FLAGS, InKernel, KernelCore, MapSettings};
 use crate::kernel_view::{micros, q16};
-use cellcc_control::{Arguments, Assignment, Needs, Parameter, Preset, SchemeInfo, ShownValue, kind};
+use cellcc_control::{Arguments, Assignment, Parameter, Preset, SchemeInfo, ShownValue, kind};
 use cellcc_fixed::tide::Config;
 use cellcc_fixed::tide::step::{TideSettings, TideStep};
 use cellcc_units::{Ratio, Span};
-use std::sync::Arc;
 
 const PAGE: &str = "docs/algorithms/tide.md";
 /// Prototype: the delay that `swing-share` refers to.
@@ -188,38 +187,36 @@ const SHOWS: [ShownValue; 5] = [
 ];
 
 pub(in super::super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "tide".into(),
-        summary: "keeps one BDP plus a delay target that grows with the link's variability".into(),
-        source: "this project: docs/algorithms/tide.md".into(),
-        parameters: vec![
-            PRESET.into(),
-            DELAY.into(),
-            SWING_SHARE.into(),
-            SWING_QUANTILE.into(),
-            MAX_TARGET.into(),
-            FLOOR_SWINGS.into(),
-            FLOOR_LIMIT.into(),
-            MEAN_ABOVE.into(),
-            EXTRA_PACKETS.into(),
-            RESTART_WINDOW.into(),
-            RAMP.into(),
-            PACING.into(),
-            DRAIN_EVERY.into(),
-            LOSS_THRESHOLD.into(),
-            LOSS_CORRECTED.into(),
-            COMPETE.into(),
-            RIVAL_ROUNDS.into(),
-            RIVAL_MARGIN.into(),
-            FLOWS.into(),
-            SAWTOOTH_ROUNDS.into(),
-        ],
-        presets: presets(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Tide::new(config(arguments), context))),
-    }
+    SchemeInfo::new(
+        "tide",
+        "keeps one BDP plus a delay target that grows with the link's variability",
+        "this project: docs/algorithms/tide.md",
+        |arguments, context| Box::new(Tide::new(config(arguments), context)),
+    )
+    .parameters(vec![
+        PRESET.into(),
+        DELAY.into(),
+        SWING_SHARE.into(),
+        SWING_QUANTILE.into(),
+        MAX_TARGET.into(),
+        FLOOR_SWINGS.into(),
+        FLOOR_LIMIT.into(),
+        MEAN_ABOVE.into(),
+        EXTRA_PACKETS.into(),
+        RESTART_WINDOW.into(),
+        RAMP.into(),
+        PACING.into(),
+        DRAIN_EVERY.into(),
+        LOSS_THRESHOLD.into(),
+        LOSS_CORRECTED.into(),
+        COMPETE.into(),
+        RIVAL_ROUNDS.into(),
+        RIVAL_MARGIN.into(),
+        FLOWS.into(),
+        SAWTOOTH_ROUNDS.into(),
+    ])
+    .presets(presets())
+    .shows(&SHOWS)
 }
 
 fn presets() -> Vec<Preset> {

@@ -55,13 +55,12 @@ mod spline;
 mod tests;
 
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use profile::Profile;
 use settings::Settings;
 use signals::{DelayEstimator, Inflight, LossShare, MinDelayProbe, PendingLosses};
-use std::sync::Arc;
 
 /// Values that Verus reports.
 const SHOWS: [ShownValue; 5] = [
@@ -73,17 +72,15 @@ const SHOWS: [ShownValue; 5] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "verus".into(),
-        summary: "learns what delay each window costs and picks a delay every 5 ms".into(),
-        source: "Zaki et al., SIGCOMM 2015; the authors' program, 2017".into(),
-        parameters: parameters::parameters(),
-        presets: parameters::presets(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Verus::new(Settings::read(arguments), context))),
-    }
+    SchemeInfo::new(
+        "verus",
+        "learns what delay each window costs and picks a delay every 5 ms",
+        "Zaki et al., SIGCOMM 2015; the authors' program, 2017",
+        |arguments, context| Box::new(Verus::new(Settings::read(arguments), context)),
+    )
+    .parameters(parameters::parameters())
+    .presets(parameters::presets())
+    .shows(&SHOWS)
 }
 
 struct Verus {
@@ -336,13 +333,10 @@ impl Controller for Verus {
         let window = Bytes::from_packets(self.window, self.packet_size).max(allowed).max(self.packet_size);
         // Nothing is paced in slow start: its budget comes with the acknowledgements.
         let paced = self.settings.pacing && !self.slow_start && !self.epoch_share.is_zero();
-        let pacing_rate = paced.then(|| Rate::from_transfer(self.epoch_share, self.settings.epoch));
-        Limits {
-            budget: Some(self.budget),
-            pacing_rate,
-            send_quantum: self.packet_size,
-            ..Limits::window_only(window)
-        }
+        let mut limits = Limits::window_only(window).with_budget(self.budget);
+        limits.pacing_rate = paced.then(|| Rate::from_transfer(self.epoch_share, self.settings.epoch));
+        limits.send_quantum = self.packet_size;
+        limits
     }
 
     fn observe(&self, observer: &mut dyn Observer) {

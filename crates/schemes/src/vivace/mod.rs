@@ -48,14 +48,13 @@ mod settings;
 mod tests;
 
 use cellcc_control::{
-    Ack, Context, Controller, Event, Limits, Loss, Needs, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
+    Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use interval::{Outcome, Steps, Trial};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 use settings::{Profile, Settings};
-use std::sync::Arc;
 
 /// PCC-Uspace, branch master: the RTT before it is known, so that a flow begins with the initial window in 100 ms.
 const NOMINAL_RTT: Span = Span::from_millis(100);
@@ -72,18 +71,14 @@ const SHOWS: [ShownValue; 3] = [
 ];
 
 pub(super) fn scheme() -> SchemeInfo {
-    SchemeInfo {
-        name: "vivace".into(),
-        summary: "PCC Vivace: tries 5 % more and less, and moves its rate to where the utility is higher"
-            .into(),
-        source: "Dong et al., NSDI 2018".into(),
-        parameters: settings::parameters(),
-        presets: Vec::new(),
-        shows: SHOWS.to_vec(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|arguments, context| Box::new(Vivace::new(Settings::read(arguments), context))),
-    }
+    SchemeInfo::new(
+        "vivace",
+        "PCC Vivace: tries 5 % more and less, and moves its rate to where the utility is higher",
+        "Dong et al., NSDI 2018",
+        |arguments, context| Box::new(Vivace::new(Settings::read(arguments), context)),
+    )
+    .parameters(settings::parameters())
+    .shows(&SHOWS)
 }
 
 struct Vivace {

@@ -99,7 +99,7 @@ fn after_persistent_congestion_slow_start_begins_with_two_packets_per_rtt() {
     path.set_app_packets(0);
     path.run_for(Span::from_secs(1));
     let lost = path.flow.on_sent(path.now, CONTEXT.packet);
-    path.flow.on_loss(path.now, &[lost], true);
+    path.flow.on_persistent_congestion(path.now, &[lost]);
     let packets = rate(&path) * 1e6 / 12_000.0 * path.flow.rtt().smoothed().as_secs_f64();
     assert!((packets - 2.0).abs() < 0.01, "{packets}");
     path.set_app_packets(u64::MAX);

@@ -13,7 +13,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, serialize};
 use std::path::Path;
 
-const CONTEXT: Context = Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 7 };
+const CONTEXT: Context = Context::new(Bytes::new(1500), Bytes::new(15_000), 7);
 
 /// A driver's next report.
 #[derive(Debug, Clone)]
@@ -101,7 +101,10 @@ struct Driver {
 impl Driver {
     fn new(scheme: &str, seed: u64) -> Self {
         let scheme = registry().parse(scheme).expect("a listed scheme");
-        let flow = Flow::new(scheme.build(&Context { seed, ..CONTEXT }), CONTEXT.packet);
+        let flow = Flow::new(
+            scheme.build(&Context::new(CONTEXT.packet, CONTEXT.initial_window, seed)),
+            CONTEXT.packet,
+        );
         Self {
             flow,
             least_packet: CONTEXT.packet,
@@ -137,7 +140,10 @@ impl Driver {
             }
             Step::Lose { count, persistent } => {
                 self.lost = self.take(0, count);
-                self.flow.on_loss(self.now, &self.lost, persistent);
+                match persistent {
+                    true => self.flow.on_persistent_congestion(self.now, &self.lost),
+                    false => self.flow.on_loss(self.now, &self.lost),
+                };
             }
             Step::LateArrival => {
                 let bytes = self.lost.drain(..).map(|packet| packet.bytes).sum::<Bytes>();
@@ -187,15 +193,12 @@ impl Driver {
 }
 
 fn advice(rate: u64, rtt: u64, age: u64, flows: u32) -> Advice {
-    Advice {
-        bandwidth: Rate::from_bytes_per_sec(rate),
-        class: AdviceClass::Backlogged,
-        min_rtt: Some(MinRttParts { network: Span::from_nanos(rtt), ..MinRttParts::default() }),
-        flows,
-        backlog: Bytes::new(rate),
-        period: Span::from_millis(50),
-        age: Span::from_nanos(age),
-    }
+    let mut advice =
+        Advice::new(Rate::from_bytes_per_sec(rate), AdviceClass::Backlogged, Span::from_millis(50));
+    advice.min_rtt = Some(MinRttParts { network: Span::from_nanos(rtt), ..MinRttParts::default() });
+    advice.flows = flows;
+    advice.backlog = Bytes::new(rate);
+    advice.with_age(Span::from_nanos(age))
 }
 
 /// Checks against the values in the scheme's registry entry.

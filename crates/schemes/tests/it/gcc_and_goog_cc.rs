@@ -11,7 +11,7 @@ use goog_cc::units::{DataRate, DataSize, TimeDelta, Timestamp};
 use goog_cc::{GoogCcConfig, GoogCcNetworkController};
 
 const PACKET: Bytes = Bytes::new(1200);
-const CONTEXT: Context = Context { packet: PACKET, initial_window: Bytes::new(12_000), seed: 1 };
+const CONTEXT: Context = Context::new(PACKET, Bytes::new(12_000), 1);
 const START_KBITS: i64 = 300;
 const FEEDBACK_US: u64 = 50_000;
 const ONE_WAY_US: u64 = 25_000;

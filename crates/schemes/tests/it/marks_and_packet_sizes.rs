@@ -1,9 +1,9 @@
 //! Events of real QUIC beyond the simulator: marks of routers, and packets of another size.
 
-use cellcc_control::{Context, Event, Flow, Packet};
+use cellcc_control::{Context, Episode, Event, Flow, Packet};
 use cellcc_units::{Bytes, Span, Time};
 
-const CONTEXT: Context = Context { packet: Bytes::new(1200), initial_window: Bytes::new(12_000), seed: 1 };
+const CONTEXT: Context = Context::new(Bytes::new(1200), Bytes::new(12_000), 1);
 const RTT: Span = Span::from_millis(50);
 const LARGER: Bytes = Bytes::new(1452);
 
@@ -36,8 +36,8 @@ fn a_mark_cuts_the_window_as_a_loss_does() {
         let (mut lossy, packets, now) = running(scheme);
         let (mut marked, ..) = running(scheme);
         let before = marked.limits().window;
-        lossy.on_loss(now, &packets[..1], false);
-        assert!(marked.on_congestion_mark(now, packets[0].sent_at), "{scheme}");
+        lossy.on_loss(now, &packets[..1]);
+        assert_eq!(marked.on_congestion_mark(now, packets[0].sent_at), Episode::Begins, "{scheme}");
         assert_eq!(marked.limits().window, lossy.limits().window, "{scheme}");
         assert!(marked.limits().window < before, "{scheme}: {before} is not cut");
     }
@@ -46,13 +46,13 @@ fn a_mark_cuts_the_window_as_a_loss_does() {
 #[test]
 fn further_marks_and_losses_of_an_episode_change_nothing() {
     let (mut flow, packets, now) = running("newreno");
-    assert!(flow.on_congestion_mark(now, packets[0].sent_at));
+    assert_eq!(flow.on_congestion_mark(now, packets[0].sent_at), Episode::Begins);
     let cut = flow.limits().window;
-    assert!(!flow.on_congestion_mark(now, packets[1].sent_at));
-    assert!(!flow.on_loss(now, &packets[..1], false));
+    assert_eq!(flow.on_congestion_mark(now, packets[1].sent_at), Episode::GoesOn);
+    assert_eq!(flow.on_loss(now, &packets[..1]), Episode::GoesOn);
     assert_eq!(flow.limits().window, cut);
     let later = flow.on_sent(now + RTT, CONTEXT.packet);
-    assert!(flow.on_congestion_mark(now + RTT * 2, later.sent_at), "the next episode");
+    assert_eq!(flow.on_congestion_mark(now + RTT * 2, later.sent_at), Episode::Begins, "the next episode");
     assert!(flow.limits().window < cut);
 }
 
@@ -60,7 +60,7 @@ fn further_marks_and_losses_of_an_episode_change_nothing() {
 fn a_cut_for_a_mark_is_not_given_back() {
     for scheme in ["newreno", "cubic", "westwood", "c2tcp"] {
         let (mut flow, packets, now) = running(scheme);
-        flow.on_loss(now, &packets[..1], false);
+        flow.on_loss(now, &packets[..1]);
         let later = flow.on_sent(now + RTT, CONTEXT.packet);
         flow.on_congestion_mark(now + RTT * 2, later.sent_at);
         let cut = flow.limits().window;
@@ -88,7 +88,7 @@ fn no_window_changes_with_the_size_of_packets() {
     for info in registry.schemes().iter().filter(|info| !["sprout", "scream"].contains(&&*info.name)) {
         let (mut flow, packets, now) = running(&info.name);
         // In recovery no law of growth changes its window at an acknowledgement; nor does Reminis within an interval.
-        flow.on_loss(now, &packets[..1], false);
+        flow.on_loss(now, &packets[..1]);
         if flow.next_timer().is_some_and(|due| due <= now) {
             flow.on_timer(now);
         }
@@ -110,7 +110,7 @@ fn the_smallest_window_is_two_packets_of_the_present_size() {
     for scheme in ["newreno", "cubic", "vegas", "westwood", "c2tcp"] {
         let (mut flow, packets, now) = running(scheme);
         flow.set_packet_size(LARGER);
-        flow.on_loss(now, &packets[..1], true);
+        flow.on_persistent_congestion(now, &packets[..1]);
         assert_eq!(flow.limits().window, LARGER * 2, "{scheme}");
     }
 }

@@ -1,26 +1,15 @@
 //! A scheme's information on marks and losses on its path.
 
-use cellcc_control::{
-    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Needs, Observer, SchemeInfo,
-};
+use cellcc_control::{Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Observer, SchemeInfo};
 use cellcc_experiment::{Driver, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Bytes, Ratio, Span, Time};
-use std::sync::Arc;
 
 /// A fixed window of twice the path's bandwidth-delay product that shows the echoes it receives; its packets carry `ecn`.
 fn listener(name: &'static str, ecn: Ecn) -> SchemeInfo {
-    SchemeInfo {
-        name: name.into(),
-        summary: "a fixed window that shows marks and losses".into(),
-        source: "this test".into(),
-        parameters: Vec::new(),
-        presets: Vec::new(),
-        shows: Vec::new(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(move |_, context| Box::new(Listener::new(context, ecn))),
-    }
+    SchemeInfo::new(name, "a fixed window that shows marks and losses", "this test", move |_, context| {
+        Box::new(Listener::new(context, ecn))
+    })
 }
 
 struct Listener {

@@ -1,26 +1,16 @@
 //! NetAssist at the simulated base station, seen by a scheme that only records its advice.
 
-use cellcc_control::{
-    Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Needs, Observer, SchemeInfo,
-};
+use cellcc_control::{Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Observer, SchemeInfo};
 use cellcc_experiment::{AdviceRoute, CellSetup, Driver, NetAssist, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Ratio, Span, Time};
-use std::sync::Arc;
 
 /// A fixed window that shows the reports it gets.
 fn listener() -> SchemeInfo {
-    SchemeInfo {
-        name: "listener".into(),
-        summary: "a fixed window that shows the reports it gets".into(),
-        source: "this test".into(),
-        parameters: Vec::new(),
-        presets: Vec::new(),
-        shows: Vec::new(),
-        in_linux: &[],
-        needs: Needs { advice: Some(Arc::new(|_| AdviceRequest::default())), ..Needs::NOTHING },
-        build: Arc::new(|_, context| Box::new(Listener { context: *context, heard: 0, last: None })),
-    }
+    SchemeInfo::new("listener", "a fixed window that shows the reports it gets", "this test", |_, context| {
+        Box::new(Listener { context: *context, heard: 0, last: None })
+    })
+    .with_advice(|_| AdviceRequest::default())
 }
 
 #[derive(Clone)]

@@ -1,10 +1,9 @@
 //! A scheme that allows everything does not fill memory.
 
-use cellcc_control::{Ack, Controller, Limits, Loss, Needs, SchemeInfo};
+use cellcc_control::{Ack, Controller, Limits, Loss, SchemeInfo};
 use cellcc_experiment::{Driver, Plan, PlanFile, Record};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Bytes, Span};
-use std::sync::Arc;
 
 /// Allows everything.
 struct Unbounded;
@@ -19,17 +18,7 @@ impl Controller for Unbounded {
 
 fn run(scheme: &str) -> Record {
     let mut registry = cellcc_schemes::registry();
-    registry.register(SchemeInfo {
-        name: "unbounded".into(),
-        summary: "allows everything".into(),
-        source: "none".into(),
-        parameters: Vec::new(),
-        presets: Vec::new(),
-        shows: Vec::new(),
-        in_linux: &[],
-        needs: Needs::NOTHING,
-        build: Arc::new(|_, _| Box::new(Unbounded)),
-    });
+    registry.register(SchemeInfo::new("unbounded", "allows everything", "none", |_, _| Box::new(Unbounded)));
     let driver = SimDriver::new(registry);
     let mut file = PlanFile {
         schemes: vec![scheme.into()],

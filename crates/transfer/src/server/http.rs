@@ -66,7 +66,7 @@ pub(crate) fn congestion(settings: &ServerSettings) -> Result<Congestion, Transf
     let congestion =
         Congestion::new(settings.scheme.clone()).map_err(|error| TransferError::Input(error.to_string()))?;
     // The presence of a component does not depend on packet sizes.
-    let any = Context { packet: Bytes::new(1200), initial_window: Bytes::new(12_000), seed: 0 };
+    let any = Context::new(Bytes::new(1200), Bytes::new(12_000), 0);
     if settings.http.is_some() && settings.scheme.build_receiver(&any).is_some() {
         return Err(TransferError::Input(format!(
             "--http: scheme `{}` has a part at the receiver, which curl and browsers do not run; choose another with --scheme",

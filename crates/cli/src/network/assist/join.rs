@@ -3,7 +3,7 @@
 use super::Connect;
 use crate::exit::{Exit, tell};
 use crate::network::process::{runtime, signals};
-use cellcc_assist::Advice;
+use cellcc_control::Advice;
 use cellcc_kernel::advice_now;
 use cellcc_kernel::{DEFAULT_FOLDER, Pins};
 use cellcc_netassist_client::{Client, KernelFeed, Role, established_peers};

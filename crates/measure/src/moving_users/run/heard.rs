@@ -2,7 +2,7 @@
 
 use super::sites::SITES;
 use anyhow::Result;
-use cellcc_assist::Advice;
+use cellcc_control::Advice;
 use cellcc_quic::advice::{AdviceService, AdviceSource, NextAdvice};
 use cellcc_units::Span;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};

@@ -1,6 +1,7 @@
 //! The traffic of each link in each second, and the length of messages.
 
-use cellcc_assist::{AdviceClass, AdviceRecord};
+use cellcc_assist::AdviceRecord;
+use cellcc_control::AdviceClass;
 use cellcc_netassist_client::nats::subject;
 use cellcc_netassist_client::protocol::{Answer, Request, framed};
 use cellcc_netassist_client::{PeerName, Role, UserKey};

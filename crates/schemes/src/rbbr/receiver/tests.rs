@@ -29,7 +29,7 @@ impl Bench {
         if let Some(signal) = signal {
             self.receiver.on_signal(&signal.encode());
         }
-        self.receiver.on_packet(&Arrival { now, number: self.number, bytes: PACKET, ecn: Ecn::NotEct });
+        self.receiver.on_packet(&Arrival::new(now, self.number, PACKET, Ecn::NotEct));
         self.number += 1;
     }
 
@@ -142,7 +142,7 @@ fn feedback_goes_with_every_so_many_acks_or_by_the_clock() {
     by_clock.arrives(at(5), None);
     assert_eq!(by_clock.receiver.next_timer(), Some(at(15)));
     assert_eq!(by_clock.receiver.feedback(at(6)), None, "an ACK before its time carries none");
-    assert!(by_clock.receiver.on_timer(at(15)), "it leaves although no ACK is due");
+    assert!(by_clock.receiver.has_urgent_feedback(at(15)), "it leaves although no ACK is due");
     assert!(by_clock.receiver.feedback(at(15)).is_some());
     assert_eq!(by_clock.receiver.next_timer(), None);
 }
@@ -212,7 +212,7 @@ proptest! {
                 bench.receiver.on_signal(&RateSignal { estimation, epoch: word }.encode());
             }
             bench.number += skipped;
-            bench.receiver.on_packet(&Arrival { now, number: bench.number, bytes: Bytes::new(size), ecn: Ecn::NotEct });
+            bench.receiver.on_packet(&Arrival::new(now, bench.number, Bytes::new(size), Ecn::NotEct));
             if let Some(feedback) = bench.receiver.feedback(now) {
                 let feedback = RateFeedback::decode(&feedback).expect("its own");
                 // 40 packets of 3000 bytes at one instant, a millisecond at the least per sample, 5 % for losses.

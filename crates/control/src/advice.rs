@@ -1,11 +1,12 @@
-//! One report of a mobile edge to a sender about its user's bottleneck. "Advice" is the IETF's word for it (throughput advice,
+//! One report of a mobile edge to a sender about its user's bottleneck, and a scheme's request for such reports. "Advice" is the IETF's word for it (throughput advice,
 //! draft-ietf-scone-protocol).
 
-use cellcc_units::{Bytes, Rate, Span, Time};
+use cellcc_units::{Bytes, Rate, Ratio, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One report about one user's bottleneck (NATCP paper, section 2.2.1: one every 50 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Advice {
     /// Bandwidth of the user's bottleneck, all its flows together, averaged over the period. Zero in an outage.
     pub bandwidth: Rate,
@@ -23,6 +24,19 @@ pub struct Advice {
     pub period: Span,
     /// How long ago the measured period ended. Zero where it is yet to come (an oracle).
     pub age: Span,
+}
+
+impl Advice {
+    /// A report of a period that has just ended, about a user with one flow and an empty queue; the minimum RTT is not known.
+    pub const fn new(bandwidth: Rate, class: AdviceClass, period: Span) -> Self {
+        Self { bandwidth, class, min_rtt: None, flows: 1, backlog: Bytes::ZERO, period, age: Span::ZERO }
+    }
+
+    /// The report at another age.
+    #[must_use]
+    pub const fn with_age(self, age: Span) -> Self {
+        Self { age, ..self }
+    }
 }
 
 /// The minimum RTT in the paper's three parts.
@@ -43,7 +57,7 @@ impl MinRttParts {
     }
 
     /// These parts, as they were written: all zero where nothing is known.
-    pub(crate) fn known(self) -> Option<Self> {
+    pub fn known(self) -> Option<Self> {
         (self != Self::default()).then_some(self)
     }
 }
@@ -67,14 +81,40 @@ pub enum AdviceClass {
     Idle,
 }
 
-// Reports at times that are known beforehand.
+/// The request of a scheme to the network. The Scenario decides what the scheme leaves open.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct AdviceRequest {
+    /// Where the bandwidth comes from.
+    pub source: Option<ReportSource>,
+    /// Time between reports.
+    pub period: Option<Span>,
+    /// How reports travel.
+    pub route: Option<AdviceRoute>,
+    /// From the network's edge to the server, out of band.
+    pub delay: Option<Span>,
+    /// Share of the reports that are lost.
+    pub loss: Option<Ratio>,
+}
 
-/// Reports at times that are known beforehand. It has no clock: a driver in virtual time asks it directly; a real-time driver
-/// waits for [`next_wake`](Self::next_wake).
-pub trait Timetable: Send {
-    /// When the next report reaches the sender, or is made; [`Time::NEVER`] after the last one.
-    fn next_wake(&self) -> Time;
+/// Where a reported bandwidth comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReportSource {
+    /// The link's service in the period that has passed: all that a real network can know.
+    #[default]
+    Causal,
+    /// The link's capacity in the coming period: the content of the NATCP authors' feedback files.
+    Oracle,
+}
 
-    /// The newest report that has reached the sender by `now`; `None` where it was returned before. Older ones are dropped.
-    fn poll(&mut self, now: Time) -> Option<Advice>;
+/// How reports travel to the sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdviceRoute {
+    /// In messages of their own, from the network's edge straight to the server.
+    #[default]
+    OutOfBand,
+    /// On the acknowledgements that pass the base station.
+    InBand,
 }
