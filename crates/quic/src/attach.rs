@@ -3,7 +3,7 @@
 use crate::ecn::L4s;
 use crate::ecn_socket::Codepoints;
 use crate::extension::{Counters, PeerComponent};
-use crate::handle::SchemeHandle;
+use crate::handle::Monitor;
 use crate::service::{Service, Shared};
 use bytes::Bytes;
 use cellcc_control::{Observer, Registry, Scheme};
@@ -18,7 +18,7 @@ use tokio::task::AbortHandle;
 /// [`read_datagram`](AttachedReceiver::read_datagram), not from the connection.
 #[derive(Debug)]
 pub struct Attached {
-    scheme: Arc<Mutex<SchemeHandle>>,
+    scheme: Arc<Mutex<Monitor>>,
     peer: AttachedReceiver,
 }
 
@@ -32,8 +32,8 @@ impl Attached {
         Some(Self { scheme: service.handle()?, peer: AttachedReceiver::run(connection, service) })
     }
 
-    /// The handle to the scheme's present flow. A connection that moves to another path begins a new one.
-    pub fn scheme(&self) -> SchemeHandle {
+    /// The view of the scheme's present flow. A connection that moves to another path begins a new one.
+    pub fn scheme(&self) -> Monitor {
         crate::service::lock(&self.scheme).clone()
     }
 

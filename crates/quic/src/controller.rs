@@ -125,13 +125,13 @@ impl fmt::Debug for SchemeController {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Congestion, SchemeHandle};
+    use crate::{Congestion, Monitor};
     use noq_proto::congestion::Controller;
     use std::time::{Duration, Instant};
 
     /// Headers included.
     fn window(controller: &dyn Controller) -> u64 {
-        SchemeHandle::from_state(controller.clone_box()).unwrap().snapshot().limits.window.get()
+        Monitor::from_state(controller.clone_box()).unwrap().snapshot().limits.window.get()
     }
 
     /// NewReno with a packet in flight, and its sending time.

@@ -18,11 +18,11 @@
 //! | a scheme as noq's controller | `controller`, `sender` |
 //! | the limits that noq reads without a lock | `atomic_limits` |
 //! | a flow's time on the system's clock | `clock` |
-//! | the handle to a flow for the rest of the program | [`SchemeHandle`], `shared_flow` |
+//! | the view of a flow for the rest of the program | [`Monitor`], `shared_flow` |
 //! | when a paced packet may leave | `pacing` |
 //! | the sent packet that an acknowledgement or a loss is about | `outstanding` |
-//! | messages between a scheme and its receiver-side component | [`extension`] |
-//! | ECT(1) on noq, and counts of marks | [`ecn`], [`ecn_socket`] |
+//! | messages between a scheme and its receiver-side component | `extension` |
+//! | ECT(1) on noq, and counts of marks | [`L4s`], [`ecn_socket`] |
 //! | timers, send buffer and messages between acknowledgements | `attach`, `service`, `inbox` |
 //! | an endpoint for many connections, with its own receive thread | [`receive_thread`] |
 //! | the network's reports about a peer's bottleneck | [`advice`] |
@@ -30,7 +30,7 @@
 //!
 //! Without the feature `sockets`, a default, the crate has only the parts that need neither sockets nor tokio's runtime.
 //!
-//! noq counts UDP payloads, cellcc whole packets on the link: [`PacketSize`] converts in one place.
+//! noq counts UDP payloads, cellcc whole packets on the link: `packet_size` converts in one place.
 
 // This crate reads clocks and opens sockets.
 #![allow(clippy::disallowed_methods)]
@@ -43,9 +43,11 @@ mod attach;
 mod clock;
 mod congestion;
 mod controller;
+#[doc(hidden)]
 pub mod ecn;
 #[cfg(feature = "sockets")]
 pub mod ecn_socket;
+#[doc(hidden)]
 pub mod extension;
 mod handle;
 #[cfg(feature = "sockets")]
@@ -64,9 +66,17 @@ mod shared_flow;
 
 #[cfg(feature = "sockets")]
 pub use attach::{Attached, AttachedReceiver, attach_mapping_receiver, attach_receiver};
-pub use clock::{Clock, span};
 pub use congestion::{Congestion, CongestionError};
-pub use handle::SchemeHandle;
-pub use pacing::Timers;
-pub use packet_size::PacketSize;
+pub use ecn::L4s;
+pub use extension::{Counters, PeerComponent};
+pub use handle::Monitor;
 pub use sender::{Observed, Snapshot};
+
+// Internal, exact version: for drivers and services of cellcc, as the hidden modules are.
+#[doc(hidden)]
+pub use self::{
+    clock::{Clock, span},
+    handle::{DrivenFlow, MayLeave},
+    pacing::Timers,
+    packet_size::PacketSize,
+};

@@ -9,7 +9,7 @@
 use crate::clock::{Clock, span};
 use crate::ecn_socket::{Codepoints, Mapped};
 use crate::extension::{Extension, Received, Totals};
-use crate::handle::SchemeHandle;
+use crate::handle::{DrivenFlow, MayLeave, Monitor};
 use crate::inbox::Inbox;
 use crate::pacing::Timers;
 use crate::packet_size::PacketSize;
@@ -69,7 +69,7 @@ impl Shared {
 /// The scheme that sends on the connection.
 struct Sending {
     scheme: Scheme,
-    handle: Arc<Mutex<SchemeHandle>>,
+    handle: Arc<Mutex<Monitor>>,
     checked_at: Instant,
     send_buffer: Bytes,
     /// The last signal that was sent, and the bytes that the flow had sent by then.
@@ -140,7 +140,7 @@ impl Service {
         scheme: Scheme,
         codepoints: Option<&Codepoints>,
     ) -> Option<Self> {
-        let handle = SchemeHandle::of(connection)?;
+        let handle = Monitor::of(connection)?;
         let mut service = Self::of_receiver(connection, cellcc_schemes::registry(), codepoints);
         service.begin_flow(&handle, &scheme);
         service.sending = Some(Sending {
@@ -157,17 +157,19 @@ impl Service {
         Arc::clone(&self.shared)
     }
 
-    pub(crate) fn handle(&self) -> Option<Arc<Mutex<SchemeHandle>>> {
+    pub(crate) fn handle(&self) -> Option<Arc<Mutex<Monitor>>> {
         self.sending.as_ref().map(|sending| Arc::clone(&sending.handle))
     }
 
-    fn scheme(&self) -> Option<SchemeHandle> {
-        self.sending.as_ref().map(|sending| lock(&sending.handle).clone())
+    fn scheme(&self) -> Option<DrivenFlow> {
+        self.sending.as_ref().map(|sending| DrivenFlow::viewed_by(&lock(&sending.handle)))
     }
 
-    fn begin_flow(&self, handle: &SchemeHandle, scheme: &Scheme) {
-        handle.set_headers(self.headers);
-        handle.set_timers(Timers::System);
+    fn begin_flow(&self, handle: &Monitor, scheme: &Scheme) {
+        let flow = DrivenFlow::viewed_by(handle);
+        flow.set_headers(self.headers);
+        // The service has yet to begin: it wakes noq then.
+        _ = flow.set_timers(Timers::System);
         let now = self.shared.clock.now();
         self.shared.extension().begin_flow(now, scheme);
     }
@@ -213,7 +215,7 @@ impl Service {
         if let (Some(mapped), Some(peer)) = (&mut self.mapped, remote(connection)) {
             mapped.follow(peer);
         }
-        let Some(current) = SchemeHandle::of(connection) else { return };
+        let Some(current) = Monitor::of(connection) else { return };
         if current.is_same(&lock(&sending.handle)) {
             return;
         }
@@ -226,10 +228,10 @@ impl Service {
     /// Runs the scheme's timers and updates the send buffer.
     fn run_timers(&mut self, connection: &Connection, now: Instant) {
         let Some(sending) = &mut self.sending else { return };
-        let handle = lock(&sending.handle).clone();
-        let opened = handle.on_time(now);
-        let wanted = send_buffer(&handle);
-        if opened || wanted != sending.send_buffer {
+        let flow = DrivenFlow::viewed_by(&lock(&sending.handle));
+        let may_leave = flow.on_time(now);
+        let wanted = send_buffer(&flow);
+        if may_leave == MayLeave::More || wanted != sending.send_buffer {
             sending.send_buffer = wanted;
             connection.set_send_window(wanted.get());
         }
@@ -280,9 +282,9 @@ impl Service {
                 (Received::NotOurs, _) => self.shared.inbox.push(datagram),
                 (Received::Found, Some(scheme)) => scheme.on_component_found(),
                 (Received::Feedback(feedback), Some(scheme)) => {
-                    let (verdict, opens) = scheme.on_feedback(now, &feedback, totals.sent);
+                    let (verdict, may_leave) = scheme.on_feedback(now, &feedback, totals.sent);
                     self.shared.extension().count(verdict);
-                    opened |= opens;
+                    opened |= may_leave == MayLeave::More;
                 }
                 (Received::Marked(payload), Some(scheme)) => scheme.on_marked(payload),
                 (Received::Nothing | Received::Found | Received::Feedback(_) | Received::Marked(_), _) => {}
@@ -317,7 +319,7 @@ impl Drop for Service {
     fn drop(&mut self) {
         self.shared.inbox.close();
         if let Some(scheme) = self.scheme()
-            && scheme.set_timers(Timers::None)
+            && scheme.set_timers(Timers::None) == MayLeave::More
             && let Some(connection) = self.connection.upgrade()
         {
             connection.set_send_window(send_buffer(&scheme).get());
@@ -347,7 +349,7 @@ fn headers(connection: &Connection) -> Bytes {
     if is_ipv6 { PacketSize::IPV6_HEADERS } else { PacketSize::IPV4_HEADERS }
 }
 
-pub(crate) fn send_buffer(handle: &SchemeHandle) -> Bytes {
+pub(crate) fn send_buffer(handle: &Monitor) -> Bytes {
     let window = handle.snapshot().limits.window.get();
     Bytes::new(window.saturating_mul(BUFFERED_WINDOWS).clamp(MIN_SEND_BUFFER, MAX_SEND_BUFFER))
 }

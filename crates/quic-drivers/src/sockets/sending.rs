@@ -6,7 +6,7 @@ use cellcc_control::Observer;
 use cellcc_experiment::{Application, FlowMeter, Source, UserReports};
 use cellcc_quic::advice::{Replay, follow};
 use cellcc_quic::ecn_socket::Codepoints;
-use cellcc_quic::{Clock, Congestion, Observed, SchemeHandle};
+use cellcc_quic::{Clock, Congestion, Monitor, Observed};
 use cellcc_units::Time;
 use noq::{
     Connection, ConnectionError, Endpoint, EndpointConfig, SendStream, ServerConfig, Stopped, TokioRuntime,
@@ -102,7 +102,7 @@ async fn connected(endpoint: &Endpoint) -> Result<Connection, String> {
 }
 
 /// Records, at the end of every bin in which the flow sends, the scheme's state; until the flow stops.
-async fn record_bins(plan: &Plan, scheme: &SchemeHandle, meter: &mut FlowMeter) {
+async fn record_bins(plan: &Plan, scheme: &Monitor, meter: &mut FlowMeter) {
     let samples = |meter: &mut FlowMeter| {
         let samples = scheme.take_rtt_samples().into_iter();
         let counted = samples.filter(|(now, _)| plan.setup.start <= *now && *now <= plan.stop);

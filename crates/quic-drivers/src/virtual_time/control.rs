@@ -2,20 +2,20 @@
 
 use super::tap::{Factory, Tap};
 use cellcc_control::{Advice, Limits, Observed, Observer};
-use cellcc_quic::SchemeHandle;
+use cellcc_quic::DrivenFlow;
 use cellcc_units::{Span, Time};
 use noq_proto::congestion::{Bbr3Config, CubicConfig, NewRenoConfig};
 use std::sync::Arc;
 use std::time::Instant;
 
 pub(super) enum Control {
-    Ours(SchemeHandle),
+    Ours(DrivenFlow),
     Foreign(Tap),
 }
 
 impl Control {
     /// The handle of a scheme of cellcc, which has timers, advice and a receiver-side component.
-    pub(super) fn ours(&self) -> Option<&SchemeHandle> {
+    pub(super) fn ours(&self) -> Option<&DrivenFlow> {
         match self {
             Self::Ours(handle) => Some(handle),
             Self::Foreign(_) => None,
@@ -23,7 +23,7 @@ impl Control {
     }
 
     pub(super) fn next_timer(&self) -> Time {
-        self.ours().and_then(SchemeHandle::next_timer).unwrap_or(Time::NEVER)
+        self.ours().and_then(DrivenFlow::next_timer).unwrap_or(Time::NEVER)
     }
 
     pub(super) fn on_time(&self, now: Instant) {

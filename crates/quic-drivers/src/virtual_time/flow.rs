@@ -9,7 +9,7 @@ use super::tap::Tap;
 use cellcc_control::{Advice, Limits, Observed, Registry, Scheme};
 use cellcc_experiment::virtual_time::{Ends, Network};
 use cellcc_experiment::{Application, FlowSetup, RunError, Scenario};
-use cellcc_quic::{Clock, Congestion, PacketSize, SchemeHandle, Timers};
+use cellcc_quic::{Clock, Congestion, DrivenFlow, PacketSize, Timers};
 use cellcc_units::{Bytes, Span, Time};
 use noq_proto::{Dir, Event, StreamEvent};
 use std::sync::Arc;
@@ -72,10 +72,11 @@ impl QuicEnds {
                     .with_epoch(clock.epoch())
                     .with_rtt_samples();
                 let mut sender = Peer::sender(noq, seed, congestion.factory(), clock, setup.start)?;
-                let handle = sender.connection().and_then(|connection| SchemeHandle::of_proto(connection));
+                let handle = sender.connection().and_then(|connection| DrivenFlow::of_proto(connection));
                 let handle =
                     handle.ok_or_else(|| RunError("the connection has another congestion control".into()))?;
-                handle.set_timers(Timers::Exact);
+                // Packets are asked for after every event.
+                _ = handle.set_timers(Timers::Exact);
                 (sender, Control::Ours(handle))
             }
         };

@@ -3,8 +3,8 @@
 
 use cellcc_control::{Observer, Registry, Scheme};
 use cellcc_quic::Clock;
+use cellcc_quic::DrivenFlow;
 use cellcc_quic::PacketSize;
-use cellcc_quic::SchemeHandle;
 use cellcc_quic::ecn::{EcnMap, L4s};
 use cellcc_quic::extension::{Extension, Received, Totals};
 use cellcc_units::{Bytes, Span, Time};
@@ -52,7 +52,7 @@ impl Signaling {
         &mut self,
         now: Time,
         connection: &mut Connection,
-        scheme: Option<&SchemeHandle>,
+        scheme: Option<&DrivenFlow>,
     ) {
         let totals = totals(connection);
         while let Some(datagram) = connection.datagrams().recv() {
@@ -70,7 +70,7 @@ impl Signaling {
     }
 
     /// Passes the messages that are due to noq.
-    pub(super) fn transmit(&mut self, now: Time, connection: &mut Connection, scheme: Option<&SchemeHandle>) {
+    pub(super) fn transmit(&mut self, now: Time, connection: &mut Connection, scheme: Option<&DrivenFlow>) {
         let Some(empty_buffer) = self.empty_buffer else { return };
         if let Some(scheme) = scheme
             && let Some(signal) = scheme.signal()

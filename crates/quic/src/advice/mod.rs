@@ -13,7 +13,7 @@ mod socket;
 mod table;
 
 use crate::clock::Clock;
-use crate::handle::SchemeHandle;
+use crate::handle::{DrivenFlow, MayLeave, Monitor};
 use crate::service::send_buffer;
 use cellcc_assist::Timetable;
 use cellcc_control::Advice;
@@ -71,12 +71,12 @@ impl Drop for AdviceTask {
 /// Outside of a tokio runtime.
 pub fn follow(
     connection: &noq::Connection,
-    scheme: &SchemeHandle,
+    scheme: &Monitor,
     mut source: impl AdviceSource + 'static,
 ) -> AdviceTask {
     // Hold only a weak reference, so feedback never keeps a connection alive.
     let (weak, mut closed) = (connection.weak_handle(), connection.on_closed());
-    let scheme = scheme.clone();
+    let flow = DrivenFlow::viewed_by(scheme);
     let task = tokio::spawn(async move {
         loop {
             let advice = tokio::select! {
@@ -84,9 +84,9 @@ pub fn follow(
                 advice = source.next() => advice,
             };
             let Some(advice) = advice else { return };
-            if scheme.on_advice(Instant::now(), &advice) {
+            if flow.on_advice(Instant::now(), &advice) == MayLeave::More {
                 let Some(connection) = weak.upgrade() else { return };
-                connection.set_send_window(send_buffer(&scheme).get());
+                connection.set_send_window(send_buffer(&flow).get());
             }
         }
     });
