@@ -33,6 +33,7 @@ lint: ## Check formatting, the budgets of lines and of unclear sentences, compil
 	@tools/setup lint
 	@tools/size --check
 	@tools/prose --check
+	@tools/api --check
 	$(run) cargo fmt --all --check
 	$(run) cargo clippy --workspace --all-targets --features cellcc-cli/kernel $(locked) -- -D warnings
 	$(run) cargo clippy -p cellcc-cli --all-targets $(locked) -- -D warnings

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! The one model of network assistance: from a base station's measurements of one user to a sender's reports.
 //!
 //! | to find | look in |

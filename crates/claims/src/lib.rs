@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! The papers' claims as data: one language of quantities over Records, and verdicts. Pure: this crate reads no file and runs
 //! nothing. `cellcc reproduce` does both (docs/how-to/reproduce.md).
 //!

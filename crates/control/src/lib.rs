@@ -12,7 +12,7 @@
 //! | messages between the two ends of a scheme | [`SchemeMessage`] |
 //! | reports of a network to a sender, and the guard against wrong ones | [`Advice`], [`Guard`] |
 //! | names, presets, parameters with their defaults and sources | [`Registry`], [`SchemeInfo`] |
-//! | the events and decisions of a flow, recorded and replayed | [`event_log`] |
+//! | the events and decisions of a flow, recorded and replayed | [`Scheme::recorded`] |
 //! | the kinds of values that a parameter takes | [`kind`] |
 //! | the largest or smallest value of a sliding window | [`filters`] |
 //!
@@ -22,6 +22,7 @@
 mod advice;
 mod arrival_report;
 mod contract;
+#[doc(hidden)]
 pub mod event_log;
 pub mod filters;
 mod flow;

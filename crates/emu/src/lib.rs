@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Real time: unmodified programs, and the kernel's own TCP, over an emulated cellular link.
 //!
 //! | piece | description |

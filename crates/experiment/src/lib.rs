@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Runs and their results.
 //!
 //! | noun | meaning |

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! The decisions of the schemes that also run in the kernel's TCP, as integer arithmetic.
 //!
 //! Each scheme is a state (`repr(C)`, `Copy`), settings, and a function that changes the state and the window. The

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! A TCP port for HTTP, plain or under TLS: how many connections it takes, how many of one host, and how long a peer may take to
 //! say what it wants. The service of network assistance and `cellcc view` answer on it.
 

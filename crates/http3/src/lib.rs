@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! HTTP/3 (RFC 9114) over noq, by h3: files for curl and browsers, with any congestion control that noq was given.
 //!
 //! | to find | look in |

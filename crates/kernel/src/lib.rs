@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Schemes in the TCP of an unmodified Linux kernel: eBPF programs whose decisions are those of `cellcc-fixed`.
 //!
 //! | to find | look in |

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Links of cellular networks.
 //!
 //! [`Capacity`] is a link's capacity: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! The near end of NetAssist, cellcc's network-assistance service: the client parts for a server or a device.
 //!
 //! | to find | look in |

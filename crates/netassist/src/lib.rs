@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! NetAssist: the network-assistance service of a mobile edge. Its near end is `cellcc_netassist_client`.
 //!
 //! | to find | look in |

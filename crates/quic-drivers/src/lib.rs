@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! The flows of a Scenario in real QUIC (noq): the drivers `quic-virtual` and `quic`.
 //!
 //! | to find | look in |

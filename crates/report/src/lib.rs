@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Records in; tables, SVG figures and one offline HTML file out. Everything is made from [`Record`]s and from nothing else,
 //! except that [`Explanation`] reads the traces that they name, and [`Figure`] and [`at_line`] take bare values, for data that
 //! are no run of ours.

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Executes a [`Plan`](cellcc_experiment::Plan) with a [`Driver`](cellcc_experiment::Driver): several runs at a time,
 //! every finished one kept at once, and a folder that is the same byte for byte however it came about.
 //!

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! The packet engine: senders, receivers and links in virtual time.
 //!
 //! One run is one function of its [`Scenario`](cellcc_experiment::Scenario): no clock, no threads, no global state, and

@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Support for tests in real time on a machine that others share.
 //!
 //! Where other programs want the processors or the host takes them, the emulator is late, a queue overflows or an RTT is long,

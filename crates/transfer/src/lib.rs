@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Transfers between two machines, as with iperf3: a server, and a client that downloads or uploads.
 //!
 //! A transfer has one *control* connection, with one stream of JSON messages, and one or more *data* connections, each of which

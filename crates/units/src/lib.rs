@@ -7,7 +7,9 @@
 
 mod bytes;
 mod ecn;
+#[doc(hidden)]
 pub mod input;
+#[doc(hidden)]
 pub mod output;
 mod parts;
 mod printable;
@@ -19,13 +21,18 @@ mod time;
 
 pub use bytes::Bytes;
 pub use ecn::Ecn;
-pub use parts::{NotZero, Parts, name_and_parts};
-pub use printable::{printable, printable_lines};
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;
-pub use text::{
-    DEEPEST, MOST_BYTES, MOST_TERMS, ParseError, deserialize_text, instead, split_number,
-    split_outside_parentheses,
-};
+pub use text::ParseError;
 pub use time::{Span, Time};
+
+// Internal, exact version: files, notations and messages of cellcc itself.
+#[doc(hidden)]
+pub use self::{
+    parts::{NotZero, Parts, name_and_parts},
+    printable::{printable, printable_lines},
+    text::{
+        DEEPEST, MOST_BYTES, MOST_TERMS, deserialize_text, instead, split_number, split_outside_parentheses,
+    },
+};

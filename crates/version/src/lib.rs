@@ -1,3 +1,5 @@
+//! Internal, exact version: any release may change this crate (docs/architecture.md, "Promised crates").
+//!
 //! Names the code that results come from, so that those of two builds are never taken for one another.
 
 #[cfg(test)]
