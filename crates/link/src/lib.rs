@@ -4,8 +4,7 @@
 //!
 //! [`Capacity`] is a link's capacity: a trace, or a rate. [`trace`] reads it from a file, and [`CapacitySpec`] is
 //! its text form. [`Link`] adds the stages of [`LinkConfig`]; [`Cell`] shares a base station among users;
-//! [`ForwardPath`] is one of the two with a policer before it and reordering behind it. [`radio`] says what recordings tell of
-//! links below IP.
+//! [`ForwardPath`] is one of the two with a policer before it and reordering behind it.
 //!
 //! Pure: time and seeds are arguments, and the same input gives the same output on every machine.
 
@@ -19,7 +18,6 @@ mod grain;
 mod link;
 mod packet;
 mod queue;
-pub mod radio;
 mod scheduler;
 mod share;
 mod stages;

@@ -1,15 +1,16 @@
-//! `cellcc trace`: statistics of a trace, and its conversion; radio parameters from recordings.
+//! `cellcc trace`: statistics of a trace, and its conversion.
 
 mod convert;
 mod info;
-mod radio;
 
 use crate::exit::Exit;
 #[cfg(target_os = "linux")]
 use crate::network;
+use crate::terminal::quoted;
 use cellcc_link::Source;
 use cellcc_link::trace::Reading;
 use cellcc_runner::traces;
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -17,8 +18,12 @@ pub(crate) enum Command {
     Info(info::Args),
     /// Write a trace in the format of the output file's extension.
     Convert(convert::Args),
-    /// Estimate HARQ retransmissions and uplink access delay from NR-Scope logs or ping output.
-    Radio(radio::Args),
+    /// Name the program that took its place, until cellcc 1.0.
+    #[command(hide = true, disable_help_flag = true)]
+    Radio {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<PathBuf>,
+    },
     #[cfg(target_os = "linux")]
     #[command(flatten)]
     OfAPath(network::trace::Command),
@@ -28,10 +33,15 @@ pub(crate) fn run(command: &Command) -> Result<(), Exit> {
     match command {
         Command::Info(args) => info::run(args),
         Command::Convert(args) => convert::run(args),
-        Command::Radio(args) => radio::run(args),
+        Command::Radio { words } => Err(moved_to_python("radio", words)),
         #[cfg(target_os = "linux")]
         Command::OfAPath(command) => network::trace::run(command),
     }
+}
+
+fn moved_to_python(module: &str, words: &[PathBuf]) -> Exit {
+    let words: String = words.iter().map(|word| format!(" {}", quoted(word))).collect();
+    Exit::input(format!("this is part of cellcc's Python package: python -m cellcc.{module}{words}"))
 }
 
 /// The link of this text, with the meaning of bare numbers that `--as` states.

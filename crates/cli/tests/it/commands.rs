@@ -2,6 +2,7 @@
 
 use crate::common::cellcc;
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 
 fn printed(arguments: &[&str]) -> String {
@@ -94,39 +95,17 @@ fn a_trace_is_described_in_numbers() {
 }
 
 #[test]
-fn recordings_of_a_radio_give_what_a_scenario_takes() {
-    let folder = tempfile::tempdir().unwrap();
-    // Pings every 213 ms of a phone that asks for grants every 20 ms.
-    let reply = |number: i32| {
-        let rtt_ms = 34 + (-213 * number).rem_euclid(20);
-        format!("64 bytes from a: icmp_seq={number} ttl=60 time={rtt_ms} ms\n")
-    };
-    let replies: String = (1..=150).map(reply).collect();
-    let summary = "150 packets transmitted, 150 received, 0% packet loss, time 31737ms\n";
-    fs::write(folder.path().join("ping.txt"), replies.clone() + summary).unwrap();
-    fs::write(folder.path().join("cut.txt"), replies).unwrap();
-    let printed = |arguments: &[&str]| {
-        let output = cellcc(folder.path()).args(["trace", "radio"]).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let table = printed(&["ping.txt"]);
-    assert!(table.ends_with("[path]\n[path.reverse]\naccess = \"request=20ms\"\n"), "{table}");
-    let json: serde_json::Value =
-        serde_json::from_str(&printed(&["ping.txt", "cut.txt", "--format", "json"])).unwrap();
-    assert_eq!((&json["pings"]["runs"], &json["down"]), (&2.into(), &serde_json::Value::Null));
-    let none = printed(&["cut.txt"]);
-    assert!(
-        none.ends_with("# no access: it takes runs of 100 replies with their times (ping -D -c 150)\n"),
-        "{none}"
-    );
-    fs::write(folder.path().join("words.csv"), "a,b\n1,2\n").unwrap();
-    let refused = cellcc(folder.path()).args(["trace", "radio", "words.csv"]).output().unwrap();
-    let error = String::from_utf8(refused.stderr).unwrap();
-    assert!(
-        refused.status.code() == Some(2) && error.contains("words.csv:1: `a,b` begins no recording"),
-        "{error}"
-    );
+fn the_analysis_of_radio_recordings_is_named_where_it_is_now() {
+    for arguments in [&["ping 1.txt", "--format", "json"][..], &["--help"], &[]] {
+        let refused = cellcc(Path::new(".")).args(["trace", "radio"]).args(arguments).output().unwrap();
+        let error = String::from_utf8(refused.stderr).unwrap();
+        let expected = format!(
+            "python -m cellcc.radio{}",
+            arguments.iter().map(|word| format!(" {word}")).collect::<String>()
+        );
+        let expected = expected.replace("ping 1.txt", "'ping 1.txt'");
+        assert!(refused.status.code() == Some(2) && error.trim_end().ends_with(&expected), "{error}");
+    }
 }
 
 #[test]

@@ -198,18 +198,18 @@ fn longest_wait(opportunities: &Opportunities) -> u64 {
     list.windows(2).map(|pair| pair[1].at - pair[0].at).max().unwrap_or(0).max(around)
 }
 
-pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
+fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
     values
 }
 
-pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The `percent`th percentile of sorted values by nearest rank: the smallest value with at least that share at or below it.
-pub(crate) fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
+fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.max(1) - 1).copied()
 }

@@ -46,7 +46,7 @@ const DATE: usize = "2025-03-15T12:34:56".len();
 
 /// Seconds since 1970 of `2025-03-15T12:34:56.5+00:00`, of `2019.12.14_10.16.30` (G-NetTrack), or of `Thu Aug 11 13:41:30 UTC 2022`
 /// (`date` of Unix); without the zone.
-pub(crate) fn date(text: &str) -> Option<f64> {
+pub(super) fn date(text: &str) -> Option<f64> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let usual = if let [_, month, day, time, .., year] = *text.split_whitespace().collect::<Vec<_>>() {

@@ -8,7 +8,7 @@ const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b]; // RFC 1952, section 2.3.1
 const XZ_MAGIC: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0]; // .xz file format 1.2, section 2.1.1.1
 
 /// The content, unpacked where it is compressed.
-pub(crate) fn decompress(content: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
+pub(super) fn decompress(content: &[u8]) -> Result<Cow<'_, [u8]>, Problem> {
     if content.starts_with(GZIP_MAGIC) {
         unpack("gzip", flate2::read::MultiGzDecoder::new(content)).map(Cow::Owned)
     } else if content.starts_with(XZ_MAGIC) {
@@ -29,7 +29,7 @@ fn unpack(kind: &'static str, reader: impl Read) -> Result<Vec<u8>, Problem> {
 }
 
 /// The content as text, without a byte-order mark.
-pub(crate) fn text(content: &[u8]) -> Result<&str, Problem> {
+pub(super) fn text(content: &[u8]) -> Result<&str, Problem> {
     let text = std::str::from_utf8(content).map_err(|_| Problem::Binary)?;
     if text.contains('\0') {
         return Err(Problem::Binary);

@@ -106,7 +106,7 @@ pub static FORMS: [Form; 13] = [
     Form {
         name: "ping",
         written_by: "`ping` of Linux; best `ping -D`",
-        taken: "round-trip times, for `--extra-delay` and `cellcc trace radio`",
+        taken: "round-trip times, for `--extra-delay` and `python -m cellcc.radio`",
         left_out: "",
         is: |given| given.text.contains("icmp_seq="),
         read: ping::read,

@@ -23,17 +23,15 @@ mod units;
 mod with_units;
 pub mod write;
 
-pub(crate) use clock::date;
-pub(crate) use content::{decompress as unpacked, text};
 pub(crate) use delays::Delays;
 pub use forms::{FORMS, Form};
 pub use problem::{Problem, TraceError};
 pub use reading::{Reading, Unit};
-pub(crate) use series::number;
 
 use crate::capacity::Capacity;
 use cellcc_units::input::{self, InputError};
 use cellcc_units::{Bytes, Rate};
+use content::{decompress, text};
 use forms::{Content, Given};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -106,7 +104,7 @@ fn parse_as(
     reading: Option<Reading>,
 ) -> Result<Trace, TraceError> {
     let whole = |problem| TraceError::whole(name, problem);
-    let content = unpacked(content).map_err(whole)?;
+    let content = decompress(content).map_err(whole)?;
     let given = Given::new(name, text(&content).map_err(whole)?, run)?;
     let (form, Content { capacity, delays, mut notes }) = contents(&given, reading)?;
     let capacity = capacity.ok_or_else(|| whole(Problem::NoRates(name.into())))?;
@@ -125,7 +123,7 @@ fn parse_as(
 /// As [`read`]; and where the file has no delays.
 pub(crate) fn delays(name: &str, content: &[u8], reading: Option<Reading>) -> Result<Delays, TraceError> {
     let whole = |problem| TraceError::whole(name, problem);
-    let content = unpacked(content).map_err(whole)?;
+    let content = decompress(content).map_err(whole)?;
     let given = Given::new(name, text(&content).map_err(whole)?, None)?;
     // Bare numbers can only be delays here.
     let is_bare = given.first.parse::<f64>().is_ok();

@@ -1,4 +1,4 @@
-//! Why a file is not a trace, or no recording.
+//! Why a file is not a trace.
 
 use super::MAX_TEXT_BYTES;
 use crate::capacity::CapacityError;
@@ -183,18 +183,6 @@ pub enum Problem {
         /// A line of Python that converts the file.
         python: String,
     },
-    /// The content is no recording of a radio.
-    #[error(
-        "`{0}` begins no recording of a radio: expected a log of NR-Scope (a CSV header with `harq_id`) or output of `ping` \
-         (lines with `icmp_seq=`)"
-    )]
-    NoRecording(String),
-    /// A log of NR-Scope without a column that is needed.
-    #[error("no `{0}` among the columns `{1}`: name the file as NR-Scope wrote it")]
-    NoColumn(&'static str, String),
-    /// A log of NR-Scope that says nothing of phones.
-    #[error("holds no grant to a phone (`rnti_type` C-RNTI): record for longer")]
-    NoGrants,
     /// The values as a whole make no link.
     #[error("{0}")]
     Capacity(#[from] CapacityError),

@@ -103,7 +103,7 @@ pub(super) const A_RATE: &str = "a rate: a number that is finite and not negativ
 pub(super) const A_DELAY: &str = "a delay: a number that is finite and not negative";
 
 /// A number that a measurement can be; `expected` names it where it is not.
-pub(crate) fn number(text: &str, expected: &'static str) -> Result<f64, Problem> {
+pub(super) fn number(text: &str, expected: &'static str) -> Result<f64, Problem> {
     let not_one = || Problem::NotANumber { text: super::shown(text), expected };
     measured(text.trim().parse().map_err(|_| not_one())?, expected).map_err(|_| not_one())
 }
