@@ -14,12 +14,15 @@ mod interrupt;
 #[cfg_attr(not(feature = "network"), path = "without_network.rs")]
 mod network;
 mod present;
+mod replay;
 mod reproduce;
 mod results;
 mod running;
 mod schemes;
 mod terminal;
 mod trace;
+#[cfg(any(not(all(target_os = "linux", feature = "kernel")), test))]
+mod without_kernel;
 // Its tests compare it with `network`.
 #[cfg(all(test, feature = "network"))]
 #[allow(dead_code)]
@@ -77,8 +80,8 @@ enum Command {
     Export(results::export::Export),
     /// List the runs of a folder of results, worst first.
     Runs(results::export::Runs),
-    /// Replay a recorded flow and find the first decision that differs.
-    Replay(results::replay::Args),
+    /// Replay recorded flows and find the first decision that differs; record the kernel's.
+    Replay(replay::Args),
     #[command(flatten)]
     Network(network::Command),
     /// Print completions for a shell.
@@ -163,7 +166,7 @@ fn main() -> ExitCode {
         Command::Plot(args) => results::plot::run(&args),
         Command::Export(args) => results::export::export(&args),
         Command::Runs(args) => results::export::runs(&args),
-        Command::Replay(args) => return results::replay::run(&args).unwrap_or_else(Exit::report),
+        Command::Replay(args) => return replay::run(&args).unwrap_or_else(Exit::report),
         Command::Network(command) => return network::run(command).unwrap_or_else(Exit::report),
         Command::Completions(args) => documents::completions(&args),
         Command::Man(args) => documents::man(&args),

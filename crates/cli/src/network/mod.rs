@@ -9,7 +9,7 @@ mod own_flows;
 mod process;
 mod repeat;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
-mod tcp;
+pub(crate) mod tcp;
 #[cfg(target_os = "linux")]
 pub(crate) mod trace;
 mod transfer;
@@ -17,15 +17,13 @@ mod url;
 #[cfg(target_os = "linux")]
 mod video;
 mod view;
-#[cfg(all(target_os = "linux", any(not(feature = "kernel"), test)))]
-mod without_kernel;
 
 use crate::exit::Exit;
+#[cfg(all(target_os = "linux", not(feature = "kernel")))]
+use crate::without_kernel as tcp;
 use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
-#[cfg(all(target_os = "linux", not(feature = "kernel")))]
-use without_kernel as tcp;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {

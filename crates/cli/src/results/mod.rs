@@ -3,6 +3,5 @@
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod plot;
-pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod slurm;

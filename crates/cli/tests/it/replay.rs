@@ -109,6 +109,24 @@ fn every_flow_of_a_run_has_a_file() {
 }
 
 #[test]
+fn several_files_are_replayed_one_after_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    compare(folder.path(), &["--schemes", "cubic,reminis", "--out", "out", "--events", "events"]);
+    let logs = event_logs(folder.path());
+    let files: Vec<_> = logs.iter().map(|path| path.to_str().unwrap()).collect();
+    let (status, text, _) = replay(&folder, &files);
+    assert_eq!((status, text.matches("identical: ").count()), (Some(0), 2), "{text}");
+    let (status, json, _) = replay(&folder, &[&files[..], &["--json", "--scheme", "cubic"]].concat());
+    let identical: Vec<bool> = json
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["identical"].as_bool().unwrap())
+        .collect();
+    assert_eq!((status, identical.iter().filter(|is| **is).count()), (Some(1), 1), "{json}");
+    let (status, _, message) = replay(&folder, &[files[0], "missing"]);
+    assert!(status == Some(2) && message.contains("missing: cannot be read"), "{message}");
+}
+
+#[test]
 fn a_changed_parameter_is_named_with_the_event_that_shows_it() {
     let (folder, file) = recorded("reminis");
     let (status, text, _) = replay(&folder, &[&file]);

@@ -1,6 +1,7 @@
 //! `cellcc tcp`, as far as it loads nothing: that is tested in `cellcc-kernel`.
 
 use crate::common::cellcc;
+use cellcc_control::event_log::StepWriter;
 use std::fs;
 use std::path::Path;
 
@@ -64,6 +65,29 @@ fn what_cannot_be_done_is_a_failure_that_says_what_to_do() {
         assert!(message.starts_with("error: ") && says_why, "{arguments:?}: {message}");
     }
     assert!(!folder.path().join("capture").exists(), "nothing was recorded");
+}
+
+#[test]
+fn replay_records_and_repeats_decisions_of_the_kernel_also_by_its_names_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = fs::File::create(folder.path().join("capture")).unwrap();
+    drop(StepWriter::new(Box::new(capture), "cellcc_reminis"));
+    let replay = |words: &[&str]| {
+        let output = cellcc(folder.path()).args(words).output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code(), text)
+    };
+    for words in [&["replay", "capture"][..], &["tcp", "verify", "capture"]] {
+        assert_eq!(replay(words), (Some(0), "identical: no step\n".into()), "{words:?}");
+    }
+    let (status, json) = replay(&["replay", "capture", "--format", "json"]);
+    let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((status, &answer["recorded_scheme"]), (Some(0), &"cellcc_reminis".into()), "{answer:#}");
+    let (status, message) = replay(&["replay", "capture", "--dump"]);
+    assert!(status == Some(2) && message.contains("capture: --scheme and --dump are for"), "{message}");
+    let (status, message) = replay(&["replay", "record", "new", "--pins", "none"]);
+    let says_why = message.contains("nothing is loaded") || message.contains(ELSEWHERE);
+    assert!(status == Some(1) && says_why && !folder.path().join("new").exists(), "{message}");
 }
 
 #[test]

@@ -166,17 +166,22 @@ pub(super) struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the part before the records, which must be in `vocabulary`.
-    pub(super) fn new(source: R, vocabulary: &'static str) -> Result<Self, EventLogError> {
+    /// Reads the part before the records.
+    pub(super) fn new(source: R) -> Result<Self, EventLogError> {
         let mut blocks = Blocks { source, offset: 0, events: 0, have_ended: false };
         blocks.begin()?;
         let block = blocks.next()?.ok_or_else(|| blocks.damaged("it has no header"))?;
         let header: Header =
             postcard::from_bytes(&block).map_err(|_| blocks.damaged("its header has another form"))?;
-        if header.vocabulary != vocabulary {
-            return Err(EventLogError::Vocabulary { found: header.vocabulary, expected: vocabulary });
-        }
         Ok(Self { blocks, block: Vec::new(), at: 0, header })
+    }
+
+    /// Refuses records in another vocabulary.
+    pub(super) fn of(self, vocabulary: &'static str) -> Result<Self, EventLogError> {
+        if self.header.vocabulary == vocabulary {
+            return Ok(self);
+        }
+        Err(EventLogError::Vocabulary { found: self.header.vocabulary, expected: vocabulary })
     }
 
     pub(super) fn header(&self) -> &Header {

@@ -5,7 +5,7 @@
 //! | to find | look in |
 //! |---|---|
 //! | how to record one | [`Scheme::recorded`](crate::Scheme::recorded) |
-//! | how to read one, and to replay it | [`EventLog`] |
+//! | how to read one, and to replay it | [`EventLog`]; [`Log`] where it may be the kernel's |
 //! | the file: header, blocks, checksums, end | `file` |
 //! | the content of a controller's log | `entry` |
 //! | the values in words | `show` |
@@ -24,5 +24,5 @@ mod tests;
 pub use entry::{Call, Decision, Entry, Received};
 pub use file::{EventLogError, FORMAT, Header};
 pub(crate) use recorder::Destination;
-pub use replay::{Difference, EventLog, InMemory, Replay};
+pub use replay::{Difference, EventLog, InMemory, Log, Replay};
 pub use steps::{Step, StepReader, StepWriter};

@@ -2,9 +2,33 @@
 
 use super::entry::{Call, Decision, Driven, Entry, OwnEntry, VOCABULARY};
 use super::file::{EventLogError, Header, Reader};
+use super::steps::{self, StepReader};
 use crate::contract::Controller;
 use cellcc_units::{Span, Time};
 use std::io::Read;
+
+/// A log, by the vocabulary that its file names.
+#[derive(Debug)]
+pub enum Log<R> {
+    /// Events of a flow's controller.
+    Flow(EventLog<R>),
+    /// Steps of the cores in the kernel.
+    Kernel(StepReader<R>),
+}
+
+impl<R: Read> Log<R> {
+    /// Reads the part before the events or steps. Reading is buffered.
+    ///
+    /// # Errors
+    /// See [`EventLogError`].
+    pub fn new(source: R) -> Result<Self, EventLogError> {
+        let reader = Reader::new(source)?;
+        if reader.header().vocabulary == steps::VOCABULARY {
+            return StepReader::read(reader).map(Self::Kernel);
+        }
+        EventLog::read(reader).map(Self::Flow)
+    }
+}
 
 /// A recorded event log, event by event.
 #[derive(Debug)]
@@ -19,7 +43,11 @@ impl<R: Read> EventLog<R> {
     /// # Errors
     /// See [`EventLogError`].
     pub fn new(source: R) -> Result<Self, EventLogError> {
-        let reader = Reader::new(source, VOCABULARY)?;
+        Self::read(Reader::new(source)?)
+    }
+
+    fn read(reader: Reader<R>) -> Result<Self, EventLogError> {
+        let reader = reader.of(VOCABULARY)?;
         if reader.header().context.packet.is_zero() {
             return Err(reader.damaged("its packets have no bytes"));
         }

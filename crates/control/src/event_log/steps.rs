@@ -8,7 +8,7 @@ use cellcc_units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 
-const VOCABULARY: &str = "kernel";
+pub(super) const VOCABULARY: &str = "kernel";
 
 /// A step of a core in the kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,11 @@ impl<R: Read> StepReader<R> {
     /// # Errors
     /// See [`EventLogError`].
     pub fn new(source: R) -> Result<Self, EventLogError> {
-        Ok(Self(Reader::new(source, VOCABULARY)?))
+        Self::read(Reader::new(source)?)
+    }
+
+    pub(super) fn read(reader: Reader<R>) -> Result<Self, EventLogError> {
+        reader.of(VOCABULARY).map(Self)
     }
 
     /// Schemes, and the version of the code that recorded them.

@@ -80,8 +80,7 @@ pub enum VerificationError {
 ///
 /// # Errors
 /// The capture is damaged, or of a version that lays steps out otherwise.
-pub fn verify(source: impl Read) -> Result<Verified, VerificationError> {
-    let mut reader = StepReader::new(source)?;
+pub fn verify(mut reader: StepReader<impl Read>) -> Result<Verified, VerificationError> {
     let cores = cores();
     let mut counts = vec![0; cores.len()];
     let mut number = 0;

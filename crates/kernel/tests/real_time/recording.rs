@@ -2,7 +2,7 @@
 
 use crate::kernel::{Kernel, RECEIVE_BUFFER, SetAtEnd, transfer, wait_until};
 use cellcc_control::event_log::{Step, StepReader, StepWriter};
-use cellcc_kernel::{KernelError, Recorded, Recorder, Scheme, Settings, cores, verify};
+use cellcc_kernel::{KernelError, Recorded, Recorder, Scheme, Settings, Verified, cores, verify};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -41,12 +41,17 @@ fn record(kernel: &Kernel, file: &Path) -> u64 {
     })
 }
 
+fn verified(capture: &Path) -> Verified {
+    let file = BufReader::new(File::open(capture).expect("a file"));
+    verify(StepReader::new(file).expect("a capture")).expect("whole")
+}
+
 #[test]
 fn every_recorded_decision_of_the_kernel_is_decided_alike_here() {
     let Some(kernel) = Kernel::take() else { return };
     let path = kernel.scratch().join("capture");
     let steps = record(&kernel, &path);
-    let verified = verify(BufReader::new(File::open(&path).expect("a file"))).expect("a capture");
+    let verified = verified(&path);
     assert_eq!(verified.difference, None);
     let counts: Vec<_> = verified.steps.iter().map(|(_, count)| count).collect();
     assert_eq!(counts.into_iter().sum::<u64>(), steps);
@@ -72,7 +77,7 @@ fn the_first_decision_that_differs_is_named() {
         writer.write(&Step { of, before, after });
     }
     drop(writer);
-    let verified = verify(BufReader::new(File::open(&changed).expect("a file"))).expect("a capture");
+    let verified = verified(&changed);
     let difference = verified.difference.expect("a difference");
     assert_eq!((difference.number, difference.core), (57, "reminis"));
     assert!(difference.socket.to_string().contains("to 127.0.0.1:"), "{}", difference.socket);

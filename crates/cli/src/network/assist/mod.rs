@@ -15,7 +15,7 @@ mod watch;
 
 use crate::exit::Exit;
 #[cfg(all(target_os = "linux", not(feature = "kernel")))]
-use crate::network::without_kernel as join;
+use crate::without_kernel as join;
 use cellcc_netassist_client::{CertificateError, ClientSettings, Credentials, Role};
 pub(crate) use service_url::ServiceUrl;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,10 @@
 //! `cellcc tcp`: schemes in the kernel's TCP.
 
-#![allow(clippy::disallowed_methods, reason = "a recording takes real time")]
-
-mod capture;
 mod watch;
 
 use crate::exit::{Exit, print, tell};
 use crate::grid;
+use crate::replay;
 use cellcc_kernel::{
     ControlGroup, DEFAULT_FOLDER, KernelError, Machine, Pins, Scheme, Settings, Written, routes,
 };
@@ -45,10 +43,12 @@ Examples:
     Upgrade(Upgrade),
     /// Show the sockets of this network namespace that use a loaded scheme, live.
     Watch(watch::Watch),
-    /// Capture each decision of the schemes, until interrupted.
-    Record(capture::Record),
-    /// Repeat the decisions of a capture in user space, and find the first that differs.
-    Verify(capture::Verify),
+    /// The name of `cellcc replay record` before.
+    #[command(hide = true)]
+    Record(replay::kernel::Args),
+    /// The name of `cellcc replay` for the kernel's decisions before.
+    #[command(hide = true)]
+    Verify(replay::Args),
     /// Use a scheme only for connections with some addresses.
     #[command(subcommand)]
     Route(Route),
@@ -67,7 +67,7 @@ a device reports it to the service instead: cellcc assist ue.")]
 pub(crate) struct Where {
     /// Folder of a BPF file system with the pins of loaded schemes.
     #[arg(long, value_name = "DIR", default_value = DEFAULT_FOLDER)]
-    pins: PathBuf,
+    pub(crate) pins: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
@@ -205,8 +205,8 @@ pub(crate) fn run(command: &Command) -> Result<ExitCode, Exit> {
         Command::Set(args) => set(args)?,
         Command::Upgrade(args) => upgrade(args)?,
         Command::Watch(args) => watch::watch(args)?,
-        Command::Record(args) => capture::record(args)?,
-        Command::Verify(args) => return capture::verify(args),
+        Command::Record(args) => return replay::kernel::run(args),
+        Command::Verify(args) => return replay::run(args),
         Command::TellFlows(args) => watch::tell_flows(args)?,
         Command::Route(Route::Add { prefix, scheme, place }) => add_route(*prefix, *scheme, place)?,
         Command::Route(Route::Del { prefix }) => remove_route(*prefix)?,

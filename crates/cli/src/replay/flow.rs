@@ -1,83 +1,50 @@
-//! `cellcc replay`: the recorded events of a flow, given to a scheme again.
+//! The recorded events of a flow, given to a scheme again.
 
+use super::{Args, named};
 use crate::exit::{Exit, print};
-use crate::grid::TextOrJson;
 use cellcc_control::Scheme;
 use cellcc_control::event_log::{Decision, Difference, Entry, EventLog, Header, Replay};
-use cellcc_units::{Span, input};
+use cellcc_units::Span;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{self, BufReader};
-use std::path::PathBuf;
-use std::process::ExitCode;
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Examples:
-  cellcc compare --schemes cubic --traces lte-drive --events events
-  cellcc replay events/*.events
-  cellcc replay events/0123456789abcdef.flow0.events --scheme 'cubic(hystart=off)'
-
-Exit status: 0 if every decision is the recorded one, 1 if one differs, 2 for bad input.")]
-pub(crate) struct Args {
-    /// An event log, from `cellcc compare --events`.
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// Scheme to replay the events with [default: the recorded one].
-    #[arg(long, value_name = "SCHEME")]
-    scheme: Option<String>,
-    #[command(flatten)]
-    format: TextOrJson,
-    /// Print every event with its decision, one per line, without a replay.
-    #[arg(long, conflicts_with_all = ["scheme", "json", "format"])]
-    dump: bool,
-}
+use std::io;
+use std::path::Path;
 
 /// Lines are printed so many bytes at a time.
 const PRINTED_BYTES: usize = 1 << 16;
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
-    let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
-    if args.file.is_dir() {
-        return Err(named(&"is a folder; name an event log in it, such as RUN.flow0.events"));
-    }
-    let file = input::open(&args.file).map_err(|error| named(&error))?;
-    let mut log = EventLog::new(BufReader::new(file)).map_err(|error| named(&error))?;
+/// Replays a log, or prints it, and says whether a decision differs.
+pub(super) fn differs(mut log: EventLog<impl io::Read>, args: &Args, path: &Path) -> Result<bool, Exit> {
     if args.dump {
-        return dump(&mut log, &named);
+        return dump(&mut log, path).map(|()| false);
     }
     let header = log.header().clone();
-    let scheme = scheme(args, &header)?;
-    let replay = log.replay(scheme.build(&header.context)).map_err(|error| named(&error))?;
+    let scheme = scheme(args, &header, path)?;
+    let replay = log.replay(scheme.build(&header.context)).map_err(|error| named(path, error))?;
     if replay.events == 0 {
-        return Err(named(&"it has no event, and so no decision to judge"));
+        return Err(named(path, "it has no event, and so no decision to judge"));
     }
     print(&if args.format.is_json() {
         as_json(&header, &scheme, &replay).to_string()
     } else {
         as_text(&header, &scheme, &replay)
     })?;
-    Ok(ExitCode::from(u8::from(replay.difference.is_some())))
+    Ok(replay.difference.is_some())
 }
 
-fn scheme(args: &Args, header: &Header) -> Result<Scheme, Exit> {
+fn scheme(args: &Args, header: &Header, path: &Path) -> Result<Scheme, Exit> {
     let registry = cellcc_experiment::registry();
     match &args.scheme {
         Some(text) => registry.parse(text).map_err(|error| Exit::input(format!("--scheme: {error}"))),
         None => registry.parse(&header.scheme).map_err(|error| {
             let Header { scheme, code, .. } = header;
-            Exit::input(format!(
-                "{}: recorded by version {code} with `{scheme}`: {error}; name another with --scheme",
-                args.file.display()
-            ))
+            let recorded = format!("recorded by version {code} with `{scheme}`");
+            named(path, format!("{recorded}: {error}; name another with --scheme"))
         }),
     }
 }
 
-fn dump(
-    log: &mut EventLog<impl io::Read>,
-    named: &dyn Fn(&dyn std::fmt::Display) -> Exit,
-) -> Result<ExitCode, Exit> {
+fn dump(log: &mut EventLog<impl io::Read>, path: &Path) -> Result<(), Exit> {
     let mut lines = described(log.header()) + "\n";
     let mut event = 0_u64;
     loop {
@@ -86,8 +53,8 @@ fn dump(
             print(&lines)?;
             lines.clear();
         }
-        let Some(Entry { now, call, decision }) = entry.map_err(|error| named(&error))? else {
-            return Ok(ExitCode::SUCCESS);
+        let Some(Entry { now, call, decision }) = entry.map_err(|error| named(path, error))? else {
+            return Ok(());
         };
         event += 1;
         let (inputs, decided) = (listed(&call.inputs()), listed(&decision.fields()));

@@ -1,15 +1,19 @@
-//! `cellcc tcp record` and `cellcc tcp verify`.
+//! Decisions of the schemes in the kernel's TCP, recorded there and repeated in user space.
 
-use super::Where;
+#![allow(clippy::disallowed_methods, reason = "a recording takes real time")]
+
+use super::named;
 use crate::exit::{Exit, print, tell};
 use crate::interrupt::on_interrupt_or_hangup;
-use cellcc_control::event_log::StepWriter;
-use cellcc_kernel::{Difference, Pins, Recorder, verify as decide_again};
+use crate::network::tcp::Where;
+use cellcc_control::event_log::{Header, StepReader, StepWriter};
+use cellcc_kernel::{Difference, Pins, Recorder, Verified, verify};
+use cellcc_units::Span;
 use cellcc_units::output::WholeFile;
-use cellcc_units::{Span, input};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{self, BufReader, Write};
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +22,8 @@ use std::time::Instant;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example:
-  cellcc tcp record decisions.capture --duration 10s")]
-pub(crate) struct Record {
+  cellcc replay record decisions.capture --duration 10s")]
+pub(crate) struct Args {
     /// Output file; an existing one is replaced at the end.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -28,18 +32,6 @@ pub(crate) struct Record {
     duration: Option<Span>,
     #[command(flatten)]
     place: Where,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example:
-  cellcc tcp verify decisions.capture
-
-Exit status: 0 when every decision is the kernel's; 1 when one differs; 2 for bad input.")]
-pub(crate) struct Verify {
-    /// A capture, from `cellcc tcp record`.
-    #[arg(value_name = "CAPTURE")]
-    file: PathBuf,
 }
 
 /// A file that remembers its first error, which an event log does not report.
@@ -63,7 +55,7 @@ impl Write for Watched {
     }
 }
 
-pub(super) fn record(args: &Record) -> Result<(), Exit> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Exit> {
     let named = |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", args.file.display());
     let recorder = Recorder::start(&Pins::new(&args.place.pins))?;
     let file = WholeFile::named(&args.file).map_err(|error| Exit::input(named(&error)))?;
@@ -94,21 +86,43 @@ pub(super) fn record(args: &Record) -> Result<(), Exit> {
             recorded.missed
         ));
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn verify(args: &Verify) -> Result<ExitCode, Exit> {
-    let named = |error: &dyn std::fmt::Display| Exit::input(format!("{}: {error}", args.file.display()));
-    let file = input::open(&args.file).map_err(|error| named(&error))?;
-    let verified = decide_again(BufReader::new(file)).map_err(|error| named(&error))?;
+/// Repeats the decisions of a capture, and says whether one differs.
+pub(super) fn differs(steps: StepReader<impl io::Read>, is_json: bool, path: &Path) -> Result<bool, Exit> {
+    let header = steps.header().clone();
+    let verified = verify(steps).map_err(|error| named(path, error))?;
+    print(&if is_json { as_json(&header, &verified).to_string() } else { as_text(&verified) })?;
+    Ok(verified.difference.is_some())
+}
+
+fn as_text(verified: &Verified) -> String {
+    if let Some(difference) = &verified.difference {
+        return described(difference);
+    }
     let counts: Vec<_> = verified.steps.iter().map(|(core, count)| format!("{count} of {core}")).collect();
-    let Some(difference) = &verified.difference else {
-        let counts = if counts.is_empty() { "no step".into() } else { counts.join(", ") };
-        print(&format!("identical: {counts}"))?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    print(&described(difference))?;
-    Ok(ExitCode::FAILURE)
+    format!("identical: {}", if counts.is_empty() { "no step".into() } else { counts.join(", ") })
+}
+
+fn as_json(header: &Header, verified: &Verified) -> Value {
+    let difference = verified.difference.as_ref().map(|difference| {
+        json!({
+            "step": difference.number,
+            "core": difference.core,
+            "socket": difference.socket.to_string(),
+            "given": difference.given,
+            "recorded": difference.recorded,
+            "replayed": difference.decided,
+        })
+    });
+    json!({
+        "recorded_scheme": header.scheme,
+        "code_version": header.code,
+        "steps": verified.steps.iter().map(|(core, count)| ((*core).to_owned(), json!(count))).collect::<Value>(),
+        "identical": difference.is_none(),
+        "difference": difference,
+    })
 }
 
 /// The input, and each line of the decision that differs.
