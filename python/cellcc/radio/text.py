@@ -4,7 +4,7 @@ import gzip
 import lzma
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +17,10 @@ _MOST_BYTES = 256 << 20
 """The largest recording, after decompression: that of a trace."""
 _SHOWN = 60
 """Characters of a text in a message: a file of one endless line must not flood the terminal."""
-_PACKED = {b"\x1f\x8b": ("gzip", gzip.open), b"\xfd7zXZ\0": ("xz", lzma.open)}
+_PACKED: dict[bytes, tuple[str, Callable[[BytesIO], gzip.GzipFile | lzma.LZMAFile]]] = {
+    b"\x1f\x8b": ("gzip", lambda packed: gzip.GzipFile(fileobj=packed)),
+    b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
+}
 """Compression by a file's first bytes: RFC 1952, section 2.3.1, and section 2.1.1.1 of the .xz file format 1.2."""
 
 

@@ -62,7 +62,7 @@ const A_SEQUENCE: &str = "the number of a ping, such as `icmp_seq=12`: 0 to 6553
 const AN_RTT: &str = "the milliseconds of a ping, such as `time=34.5`";
 const A_COUNT: &str = "a number of packets: 0 to 4294967295";
 
-/// The runs of which a ping came back.
+/// The runs with replies.
 fn runs(given: &Given<'_>) -> Result<Vec<Run>, TraceError> {
     let (mut runs, mut run) = (Vec::new(), Run::default());
     for (line, text) in (1..).zip(given.text.lines()) {
