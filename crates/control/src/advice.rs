@@ -1,5 +1,6 @@
-//! One report of a mobile edge to a sender about its user's bottleneck, and a scheme's request for such reports. "Advice" is the IETF's word for it (throughput advice,
-//! draft-ietf-scone-protocol).
+//! One report of a mobile edge to a sender about its user's bottleneck, and a scheme's request for such reports.
+//!
+//! "Advice" is the IETF's word for it (throughput advice, draft-ietf-scone-protocol).
 
 use cellcc_units::{Bytes, Rate, Ratio, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -68,7 +68,7 @@ fn replay(args: &Args, path: &Path) -> Result<bool, Exit> {
     }
     let file = input::open(path).map_err(|error| named(path, error))?;
     match Log::new(BufReader::new(file)).map_err(|error| named(path, error))? {
-        Log::Flow(log) => flow::differs(log, args, path),
+        Log::Flow(log) => flow::differs(*log, args, path),
         Log::Kernel(_) if args.scheme.is_some() || args.dump => Err(named(
             path,
             "--scheme and --dump are for the events of a flow; this file has steps of the kernel's TCP",

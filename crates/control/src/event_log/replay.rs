@@ -11,7 +11,7 @@ use std::io::Read;
 #[derive(Debug)]
 pub enum Log<R> {
     /// Events of a flow's controller.
-    Flow(EventLog<R>),
+    Flow(Box<EventLog<R>>),
     /// Steps of the cores in the kernel.
     Kernel(StepReader<R>),
 }
@@ -26,7 +26,7 @@ impl<R: Read> Log<R> {
         if reader.header().vocabulary == steps::VOCABULARY {
             return StepReader::read(reader).map(Self::Kernel);
         }
-        EventLog::read(reader).map(Self::Flow)
+        EventLog::read(reader).map(|log| Self::Flow(Box::new(log)))
     }
 }
 

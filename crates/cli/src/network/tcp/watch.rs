@@ -1,5 +1,7 @@
 //! `cellcc tcp watch` and `cellcc tcp tell-flows`, which go on until they are interrupted.
 
+#![allow(clippy::disallowed_methods, reason = "a command that goes on takes real time")]
+
 use super::Where;
 use crate::exit::{Exit, tell};
 use crate::network::own_flows::own_flows;
