@@ -145,6 +145,9 @@ fn unknown(given: &Given<'_>) -> Problem {
             format!("import json; [print(row['TIME'], row['RATE']) for row in json.load(open('{file}'))]");
         return Problem::UnknownJson { keys: printable(&keys), python };
     }
+    if named_columns::is_row(given.first) {
+        return named_columns::no_names(given.first);
+    }
     let python = format!("[print(row.split()[0], float(row.split()[1]) / 1000) for row in open('{file}')]");
     Problem::UnknownFormat { line: shown(given.first), python }
 }

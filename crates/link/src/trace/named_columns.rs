@@ -85,6 +85,18 @@ pub(super) fn is_header(line: &str) -> bool {
     }
 }
 
+/// True for numbers between separators: a row of a table whose line of names is missing.
+pub(super) fn is_row(line: &str) -> bool {
+    separator(line)
+        .is_some_and(|separator| line.split(separator).all(|field| field.trim().parse::<f64>().is_ok()))
+}
+
+/// The refusal of a table that begins with a row.
+pub(super) fn no_names(first: &str) -> Problem {
+    let names = ["time_s", "rate_mbit_s"].join(&separator(first).unwrap_or(' ').to_string());
+    Problem::NoNames { row: shown(first), names }
+}
+
 /// The character between the columns of this header: the most frequent one; none where blanks are.
 fn separator(header: &str) -> Option<char> {
     let found = [';', '\t', ','].map(|separator| (header.matches(separator).count(), separator));
@@ -134,6 +146,11 @@ fn columns(header: &csv::StringRecord, given: &Given<'_>) -> Result<Columns, Pro
     let value = match rate {
         Some(rate) => Some(rate),
         None => only(&names, "delay column", delay_unit)?,
+    };
+    // A column `Mbit/s` or `mbps`, where no other could be meant.
+    let value = match value {
+        Some(value) => Some(value),
+        None => only(&names, "rate column", rate_unit)?.map(|(index, factor)| (index, Unit::Factor(factor))),
     };
     let value =
         value.ok_or_else(|| missing("rate column", "`rate_mbit_s`, `rate_kbit_s` or `rate_bit_s`"))?;
@@ -213,6 +230,9 @@ pub(super) fn read(given: &Given<'_>) -> Result<Content, TraceError> {
         given.at(line, Problem::Rows(cause))
     };
     let header = reader.headers().map_err(malformed)?.clone();
+    if is_row(given.first) {
+        return Err(given.at(given.line, no_names(given.first)));
+    }
     let columns = columns(&header, given).map_err(|problem| given.at(given.line, problem))?;
     if given.run.is_some() && columns.run.is_none() {
         return Err(given.at(given.line, Problem::NoRuns));

@@ -168,6 +168,16 @@ pub enum Problem {
         /// The highest.
         high: u64,
     },
+    /// A table without its line of names.
+    #[error(
+        "`{row}` is a row of numbers without names of its columns: add a line above it that names each, such as `{names}`"
+    )]
+    NoNames {
+        /// The first line.
+        row: String,
+        /// The names of a time and a rate, with the table's separator.
+        names: String,
+    },
     /// A table without the columns that are needed.
     #[error(
         "no {missing} among the columns `{columns}`: rename one {advice}, or convert the file, with its own names for TIME \

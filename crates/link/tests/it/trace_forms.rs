@@ -150,10 +150,15 @@ fn times_are_dates_or_counts_since_1970() {
 
 #[test]
 fn units_come_from_the_name_of_a_column_or_from_their_own() {
-    for header in ["rate_kbit_s", "RATE(kBit/s)", "Throughput [Kbits/sec]", "DL kbps", "bandwidth_kbps"] {
+    for header in
+        ["rate_kbit_s", "RATE(kBit/s)", "Throughput [Kbits/sec]", "DL kbps", "bandwidth_kbps", "kbit/s"]
+    {
         let text = format!("time_s,{header}\n0,10000\n1,20000\n");
         assert_eq!(read("a.csv", &text), ("table".into(), 15.0, 2.0), "{text}");
     }
+    // A unit alone names the rate where no other column does.
+    assert_eq!(read("a.csv", "time_s,mbps,rate_mbit_s\n0,1,10\n1,1,20\n"), ("table".into(), 15.0, 2.0));
+    assert!(refusal("a.csv", "time_s,mbps,Mbit/s\n0,1,1\n").contains("`mbps` and `mbit_s` could each"));
     let text = "time_s,bitrate,unit\n0,10,Mbits/sec\n1,20000,Kbits/sec\n";
     assert_eq!(read("a.csv", text), ("table".into(), 15.0, 2.0));
     assert!(
@@ -382,6 +387,7 @@ fn a_file_in_no_form_comes_with_a_way_to_convert_it() {
     assert!(json.contains("the keys `speeds,where`") && json.contains("json.load(open('a.json'))"), "{json}");
     assert!(refusal("a.json", r#"[{"rate": 1, "at": 0}]"#).contains("the keys `at,rate`"));
     assert!(refusal("a.json", r#"{"cut": "#).contains("fits no trace format"));
+    assert!(refusal("a.txt", "0;12\n1;8\n").ends_with("such as `time_s;rate_mbit_s`"));
     let numbers = refusal("a.txt", "0 5 7\n1 6 8\n");
     assert!(
         numbers.contains("`0 5 7` fits no trace format") && numbers.contains("> converted.mbps"),

@@ -145,6 +145,8 @@ fn what_is_no_trace_is_refused_with_its_place_and_advice() {
         ("a.mbps", b"0 1 2\n", "a.mbps:1: `0 1 2` has 3 fields"),
         ("a.txt", b"hello world\n", "a.txt: `hello world` fits no trace format"),
         ("a.csv", b"time_s,level\n0,1\n", "a.csv:1: no rate column among the columns `time_s,level`"),
+        ("a.csv", b"0,12\n1,8\n", "a.csv:1: `0,12` is a row of numbers without names of its columns: add"),
+        ("a.txt", b"0;12\n1;8\n", "a.txt: `0;12` is a row of numbers"),
         ("a.csv", b"time_s,rate_mbit_s\n0,1\n1,x\n", "a.csv:3: `x` is not a rate"),
         (
             "a.csv",
