@@ -364,11 +364,16 @@ def test_recorded_blocks_under_load_are_held_back_as_in_the_model(cli, tmp_path,
         at = slots[-1] + 100
     (tmp_path / "blocks.mahi").write_text("".join(f"{slot}\n" for slot in slots))
     path = ["--traces", tmp_path / "blocks.mahi", "--rtt", "1ms", "--queue", "unlimited", "--duration", f"{at}ms"]
-    acks = flow(cli, tmp_path, "--schemes", "fixed-window(window=1000pkt)", *path, "--harq", "fdd")
-    late = [came - slot for (came, _), slot in zip(acks, slots, strict=False)]
-    least = min(late)
-    assert max(late) - least < 50, "a repeated packet took an opportunity"
-    held_share, mean_ms = held_back([round(one - least, 3) for one in late])
+    late_ms = []
+    for seed in range(1, 6):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        run = ["--schemes", "fixed-window(window=1000pkt)", "--harq", "fdd", "--seeds", str(seed)]
+        acks = flow(cli, folder, *run, *path)
+        late = [came - slot for (came, _), slot in zip(acks, slots, strict=False)]
+        assert max(late) - min(late) < 50, "a repeated packet took an opportunity"
+        late_ms += [round(one - min(late), 3) for one in late]
+    held_share, mean_ms = held_back(late_ms)
     assert 0.12 <= held_share < 0.20
     assert 0.9 <= mean_ms < 1.5
 
