@@ -22,7 +22,7 @@ mod schemes;
 mod terminal;
 mod trace;
 #[cfg(any(not(all(target_os = "linux", feature = "kernel")), test))]
-#[cfg_attr(feature = "kernel", allow(dead_code))]
+#[cfg_attr(test, allow(dead_code, reason = "tests of a build with the kernel use one function of it"))]
 mod without_kernel;
 // Its tests compare it with `network`.
 #[cfg(all(test, feature = "network"))]

@@ -294,7 +294,7 @@ fn the_packages_that_libbpf_needs_are_named_as_setup_installs_them() {
     let packages: Vec<_> =
         words.filter_map(|word| Some(word.split_once(':')?.1)).filter(|name| *name != "make").collect();
     assert_eq!(packages, ["pkg-config", "libelf-dev", "zlib1g-dev"]);
-    let message = root.join("crates/cli/src/network/without_kernel.rs");
+    let message = root.join("crates/cli/src/without_kernel.rs");
     let message = (message.clone(), fs::read_to_string(message).expect("the message"));
     let mut checked = 0;
     for (path, text) in documents().into_iter().chain([message]) {
