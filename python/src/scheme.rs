@@ -48,6 +48,7 @@ impl PythonScheme {
             source: "the class".into(),
         };
         let parameters: Vec<_> = self.parameters.iter().map(parameter).collect();
+        let taken = parameters.iter().cloned().map(Into::into).collect();
         let (scheme, problem) = (Arc::clone(self), Arc::clone(problem));
         SchemeInfo::new(
             self.name.clone(),
@@ -58,7 +59,7 @@ impl PythonScheme {
                 Box::new(PythonController::new(&scheme, values, context, Arc::clone(&problem)))
             },
         )
-        .parameters(parameters.iter().cloned().map(Into::into).collect())
+        .parameters(taken)
     }
 }
 
