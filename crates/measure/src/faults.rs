@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
         ["quic"] => print_table(LossDetection::Quic)?,
         ["rack"] => print_table(LossDetection::Rack)?,
         ["ack50k"] => print_thinned()?,
-        _ => return usage("quic|rack, the loss detection; or ack50k"),
+        _ => return usage("faults"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -73,7 +73,7 @@ const MEASUREMENTS: &[Measurement] = &[
         |arguments| match arguments {
             [] => simulator::misses::print_table().map(succeeded),
             [scheme, flows] => simulator::misses::print_row(scheme, flows.parse()?).map(succeeded),
-            _ => usage("[SCHEME FLOWS]"),
+            _ => usage("many-flows"),
         },
     ),
     #[cfg(feature = "network")]
@@ -83,15 +83,30 @@ const MEASUREMENTS: &[Measurement] = &[
         "the figure of that table in a page, as SVG",
         |arguments| match arguments {
             [page] => simulator::figure::print(page).map(succeeded),
-            _ => usage("PAGE"),
+            _ => usage("many-flows-figure"),
         },
     ),
     row("instructions", "", "instructions of an acknowledgement, by scheme; half an hour", |_| {
         simulator::acks::print_instructions().map(succeeded)
     }),
-    row("part", "tell|run|packets-of|flows-of ...", "one run of the above, for a profiler", simulator::part),
-    row("faults", "quic|rack|ack50k", "every scheme under seventeen faults", faults::run),
-    row("wrong-feedback", "FOLDER", "NATCP under nine kinds of wrong reports", wrong_feedback::run),
+    row(
+        "part",
+        "tell SCHEME TIMES | run SCHEME MS | packets-of SCHEME MS | flows-of SCHEME FLOWS MS",
+        "one run of the above, for a profiler",
+        simulator::part,
+    ),
+    row(
+        "faults",
+        "quic | rack | ack50k",
+        "every scheme under seventeen faults, by loss detection, or under thinned acknowledgements",
+        faults::run,
+    ),
+    row(
+        "wrong-feedback",
+        "FOLDER",
+        "NATCP under nine kinds of wrong reports, on a folder of traces",
+        wrong_feedback::run,
+    ),
     #[cfg(feature = "network")]
     row(
         "emulator",
@@ -100,7 +115,12 @@ const MEASUREMENTS: &[Measurement] = &[
         emulator::run,
     ),
     #[cfg(feature = "network")]
-    row("kernel-cost", "[SCHEMES PAIRS]", "cost of the schemes in the kernel's TCP; root", kernel_cost::run),
+    row(
+        "kernel-cost",
+        "['SCHEME;SCHEME' PAIRS]",
+        "cost of the schemes in the kernel's TCP; root",
+        kernel_cost::run,
+    ),
     #[cfg(feature = "network")]
     row(
         "kernel-leaks",
@@ -109,9 +129,19 @@ const MEASUREMENTS: &[Measurement] = &[
         kernel_leaks::run,
     ),
     #[cfg(feature = "network")]
-    row("quic-cost", "loopback|mapping|rate|...", "cost of a scheme in QUIC over sockets", quic_cost::run),
+    row(
+        "quic-cost",
+        "loopback | mapping | rate | serve SCHEME | fetch ADDRESS:PORT SECONDS",
+        "cost of a scheme in QUIC over sockets",
+        quic_cost::run,
+    ),
     #[cfg(feature = "network")]
-    row("quic-virtual", "time|instructions|run ...", "speed of QUIC in virtual time", quic_virtual::run),
+    row(
+        "quic-virtual",
+        "time | instructions | run alone MS | run SCHEME MS",
+        "speed of QUIC in virtual time",
+        quic_virtual::run,
+    ),
     #[cfg(feature = "network")]
     row("server-flood", "PROGRAM", "memory of `cellcc serve` under floods; ten minutes", server_flood::run),
     #[cfg(feature = "network")]
@@ -138,9 +168,10 @@ fn main() -> ExitCode {
         MEASUREMENTS.iter().find(|row| row.name == *name).map(|row| (row, arguments))
     });
     let Some((measurement, arguments)) = chosen else {
-        let rows = MEASUREMENTS.iter().map(|row| (format!("{} {}", row.name, row.arguments), row.about));
         eprintln!("usage: cellcc-measure NAME [ARGUMENT...], where NAME is one of\n");
-        rows.for_each(|(call, about)| eprintln!("  {call:<48} {about}"));
+        for Measurement { name, arguments, about, .. } in MEASUREMENTS {
+            eprintln!("  {name} {arguments}\n      {about}");
+        }
         return ExitCode::from(2);
     };
     (measurement.run)(arguments).unwrap_or_else(|error| {
@@ -150,7 +181,8 @@ fn main() -> ExitCode {
 }
 
 /// Refuses arguments: says which a measurement takes.
-fn usage(arguments: &str) -> Outcome<ExitCode> {
-    eprintln!("give these arguments: {arguments}");
+fn usage(name: &str) -> Outcome<ExitCode> {
+    let takes = MEASUREMENTS.iter().find(|row| row.name == name).map_or("", |row| row.arguments);
+    eprintln!("usage: cellcc-measure {name} {takes}");
     Ok(ExitCode::from(2))
 }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use table::{FAULTS, row};
 
 pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
-    let [folder] = arguments else { return usage("FOLDER, a folder of traces") };
+    let [folder] = arguments else { return usage("wrong-feedback") };
     let files = match std::fs::read_dir(folder) {
         Ok(files) => files.flatten(),
         Err(error) => {

@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
         [schemes, pairs] if pairs.parse::<usize>().is_ok() => {
             (schemes.split(';').map(String::from).collect(), pairs.parse().unwrap_or(MOST_PAIRS))
         }
-        _ => return usage("none, or 'SCHEME;SCHEME' PAIRS"),
+        _ => return usage("kernel-cost"),
     };
     let machine = Machine::current();
     if let Some(refusal) = Scheme::ALL.into_iter().find_map(|scheme| machine.permits(scheme).err()) {

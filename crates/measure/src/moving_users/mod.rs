@@ -23,11 +23,9 @@ use std::time::Duration;
 /// Also the warm-up.
 const MOVE_INTERVAL: Duration = Duration::from_secs(10);
 
-const USAGE: &str = "the program and how long: target/release/cellcc 10min";
-
 pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
-    let [program, time] = arguments else { return usage(USAGE) };
-    let Ok(time) = time.parse::<Span>() else { return usage(USAGE) };
+    let [program, time] = arguments else { return usage("moving-users") };
+    let Ok(time) = time.parse::<Span>() else { return usage("moving-users") };
     let moves = (time.as_nanos() / MOVE_INTERVAL.as_nanos() as u64) as usize;
     let schedule = Schedule { warm_up: MOVE_INTERVAL, move_interval: MOVE_INTERVAL, moves };
     let folder = tempfile::tempdir()?;

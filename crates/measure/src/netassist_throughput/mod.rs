@@ -23,8 +23,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 use subscriber::Subscriber;
 
-const USAGE: &str =
-    "none for a series, or transport, users, servers, seconds and runs: quic 1000 1 60 5, nats 1000 1 60 5";
 const HEADER: &str = "\
 | transport | users | servers | records/s | lost of | latency p50, p99, max, ms | kbit/s a user | \
 service: cores, users a core, B a user | each server: cores, users a core, B a user | broker: cores, users a core, B a user |
@@ -59,7 +57,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
             let through_broker = *transport == "nats";
             print_runs(through_broker, users.parse()?, servers.parse()?, seconds.parse()?, runs.parse()?)?;
         }
-        _ => return usage(USAGE),
+        _ => return usage("netassist"),
     }
     Ok(ExitCode::SUCCESS)
 }

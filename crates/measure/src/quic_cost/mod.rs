@@ -30,8 +30,6 @@ const RATE_TIME: Duration = Duration::from_secs(10);
 const WHAT: [&str; 4] = ["stock", "cubic", "fixed-window(window=2000pkt)", "fixed-window(window=400000pkt)"];
 const RATES_MBIT_S: [u64; 7] = [1, 3, 10, 30, 100, 300, 1000];
 
-const USAGE: &str = "loopback | mapping | rate | serve SCHEME | fetch ADDRESS:PORT SECONDS";
-
 pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
     match arguments {
         ["loopback"] => loopback(),
@@ -40,9 +38,9 @@ pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
         ["serve", scheme] => serve(scheme),
         ["fetch", address, seconds] => match (address.parse(), seconds.parse()) {
             (Ok(address), Ok(seconds)) => fetch(address, Duration::from_secs(seconds)),
-            _ => return usage(USAGE),
+            _ => return usage("quic-cost"),
         },
-        _ => return usage(USAGE),
+        _ => return usage("quic-cost"),
     }
     Ok(ExitCode::SUCCESS)
 }

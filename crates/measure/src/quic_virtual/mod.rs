@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
             let sent = carry(what, Duration::from_millis(ms.parse()?))?;
             println!("{} {}", sent.packets, sent.acks);
         }
-        _ => return usage("time | instructions | run alone MS | run SCHEME MS"),
+        _ => return usage("quic-virtual"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -46,7 +46,7 @@ const AT_ONCE: usize = 50;
 const TRANSFERS: usize = 10_000;
 
 pub(crate) fn run(arguments: Arguments) -> Outcome<ExitCode> {
-    let [program] = arguments else { return usage("PROGRAM, the `cellcc` to measure") };
+    let [program] = arguments else { return usage("server-flood") };
     Ok(if floods(Path::new(program))? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -35,11 +35,7 @@ pub(crate) fn part(arguments: Arguments) -> Outcome<ExitCode> {
         ["run", scheme, ms] => acks::run(scheme, Duration::from_millis(ms.parse()?))?,
         ["packets-of", scheme, ms] => stages::run(scheme, ms.parse()?)?,
         ["flows-of", scheme, flows, ms] => misses::run(scheme, flows.parse()?, ms.parse()?)?,
-        _ => {
-            return usage(
-                "tell SCHEME TIMES | run SCHEME MS | packets-of SCHEME MS | flows-of SCHEME FLOWS MS",
-            );
-        }
+        _ => return usage("part"),
     }
     Ok(ExitCode::SUCCESS)
 }
