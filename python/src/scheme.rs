@@ -1,7 +1,7 @@
 //! A congestion control written in Python. Each of its decisions takes Python's lock: for teaching and for first tries.
 
 use cellcc_control::{self as control, Context, Controller, Limits, Parameter, Sampler, SchemeInfo, kind};
-use cellcc_experiment::{Driver, Record, ResolveError, RunError, Scenario, Watch};
+use cellcc_experiment::{Driver, Record, ResolveError, Resolved, RunError, Scenario, Watch};
 use cellcc_runner::Drivers;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use pyo3::exceptions::PyValueError;
@@ -72,11 +72,11 @@ impl<D: Borrow<Drivers> + Sync> Driver for WithPython<D> {
         self.0.borrow().resolve(scenario)
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         self.run_watched(scenario, &())
     }
 
-    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+    fn run_watched(&self, scenario: &Resolved, watch: &dyn Watch) -> Result<Record, RunError> {
         Python::attach(|py| py.detach(|| self.0.borrow().run_watched(scenario, watch)))
     }
 

@@ -1,7 +1,7 @@
 //! A run with the controller under test. A fault of the controller ends the run, and not the test.
 
 use crate::Factory;
-use cellcc_experiment::{Record, RunError, Scenario};
+use cellcc_experiment::{Record, Resolved, RunError};
 use cellcc_quic_drivers::VirtualDriver;
 use cellcc_units::{Span, Time};
 use std::any::Any;
@@ -26,14 +26,14 @@ pub(crate) fn driver(factory: Factory) -> VirtualDriver {
 /// # Errors
 /// Why there is nothing to judge: a panic of the controller, a connection that ended, more losses than the links carry packets in
 /// the whole run, whose rest might take hours.
-pub(crate) fn run(driver: &VirtualDriver, scenario: &Scenario) -> Result<Record, String> {
+pub(crate) fn run(driver: &VirtualDriver, scenario: &Resolved) -> Result<Record, String> {
     // Nothing of the run is used after a panic.
     catch_unwind(AssertUnwindSafe(|| step_through(driver, scenario)))
         .map_err(|panic| format!("it panicked: {}", words(&*panic)))?
         .map_err(|error| error.to_string())
 }
 
-fn step_through(driver: &VirtualDriver, scenario: &Scenario) -> Result<Record, RunError> {
+fn step_through(driver: &VirtualDriver, scenario: &Resolved) -> Result<Record, RunError> {
     let mut run = driver.begin(scenario)?;
     let end = Time::ZERO + scenario.duration;
     let carried = run.capacity(0).bytes_between(Time::ZERO, end).get() / scenario.endpoint.packet().get();

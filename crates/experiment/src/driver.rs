@@ -3,11 +3,35 @@
 use crate::{Record, ResolveError, RunError, Scenario};
 use cellcc_control::{Registry, Scheme};
 use cellcc_units::{Span, Time};
+use std::ops::Deref;
+
+/// A Scenario that a driver has resolved: only such a one can run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved(pub(crate) Scenario);
+
+impl Resolved {
+    /// Has `driver` resolve a Scenario.
+    ///
+    /// # Errors
+    /// Those of [`Driver::resolve`].
+    pub fn by(driver: &dyn Driver, mut scenario: Scenario) -> Result<Self, ResolveError> {
+        driver.resolve(&mut scenario)?;
+        Ok(Self(scenario))
+    }
+}
+
+impl Deref for Resolved {
+    type Target = Scenario;
+
+    fn deref(&self) -> &Scenario {
+        &self.0
+    }
+}
 
 /// Runs Scenarios: in virtual time, over real sockets, through the kernel.
 pub trait Driver: Sync {
     /// Checks everything that can be checked before a run (names, parameters, files, ranges) and fills in the fields that
-    /// the Scenario leaves to the driver: canonical scheme names, the trace's hash.
+    /// the Scenario leaves to the driver: canonical scheme names, the trace's hash. [`Resolved::by`] calls it.
     ///
     /// # Errors
     /// The mistake in the input and its remedy: exit status 2.
@@ -17,13 +41,13 @@ pub trait Driver: Sync {
     ///
     /// # Errors
     /// The run failed; other runs go on: exit status 1.
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError>;
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError>;
 
     /// Runs a resolved Scenario under a `watch`. Drivers in real time ignore it: their runs last as long as the Scenario says.
     ///
     /// # Errors
     /// Those of [`run`](Self::run), and an end by `watch`.
-    fn run_watched(&self, scenario: &Scenario, _watch: &dyn Watch) -> Result<Record, RunError> {
+    fn run_watched(&self, scenario: &Resolved, _watch: &dyn Watch) -> Result<Record, RunError> {
         self.run(scenario)
     }
 

@@ -45,7 +45,7 @@ pub use application::Application;
 pub use assistance::TracedPath;
 pub use cellcc_assist::{NetAssist, Outage};
 pub use cellcc_control::{AdviceRoute, ReportSource};
-pub use driver::{Driver, Watch, schemes_of};
+pub use driver::{Driver, Resolved, Watch, schemes_of};
 pub use endpoint::{Endpoint, LossDetection};
 pub use error::{ResolveError, RunError};
 pub use linux::differing_settings;

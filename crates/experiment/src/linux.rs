@@ -115,7 +115,7 @@ fn place<T: Default>(list: &mut Vec<(String, T)>, key: String) -> &mut T {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Driver, Plan, PlanFile, Record, ResolveError, RunError};
+    use crate::{Driver, Plan, PlanFile, Record, ResolveError, Resolved, RunError};
 
     /// A driver that accepts everything and runs nothing.
     pub(crate) struct Accepting;
@@ -124,7 +124,7 @@ pub(crate) mod tests {
         fn resolve(&self, _: &mut Scenario) -> Result<(), ResolveError> {
             Ok(())
         }
-        fn run(&self, _: &Scenario) -> Result<Record, RunError> {
+        fn run(&self, _: &Resolved) -> Result<Record, RunError> {
             unreachable!("plans are only made here")
         }
     }
@@ -139,7 +139,12 @@ pub(crate) mod tests {
         };
         change(&mut file);
         let plan = Plan::new(&file, &Accepting, "0").unwrap();
-        plan.runs.into_iter().map(|run| run.scenario).filter(|run| !run.flows.is_empty()).collect()
+        plan.runs
+            .into_iter()
+            .map(|run| run.scenario)
+            .filter(|run| !run.flows.is_empty())
+            .map(|run| run.0)
+            .collect()
     }
 
     fn note(scenarios: &[Scenario]) -> Option<String> {

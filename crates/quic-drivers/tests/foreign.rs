@@ -8,7 +8,7 @@
 mod alone;
 
 use alone::Alone;
-use cellcc_experiment::{Driver, Plan, PlanFile, Randomness, Record, Scenario};
+use cellcc_experiment::{Driver, Plan, PlanFile, Randomness, Record, Resolved};
 use cellcc_quic_drivers::VirtualDriver;
 use cellcc_sim::SimDriver;
 use cellcc_units::{Rate, Span};
@@ -46,7 +46,7 @@ fn run(scheme: &str, driver: &VirtualDriver) -> Record {
 }
 
 /// The Scenario of the first run with flows.
-fn first(plan: &Plan) -> &Scenario {
+fn first(plan: &Plan) -> &Resolved {
     let run = plan.runs.iter().find(|run| !run.scenario.flows.is_empty());
     &run.expect("a run").scenario
 }

@@ -1,4 +1,4 @@
-//! The handles to a connection's congestion control outside of noq: one for programs that watch it, and one for its driver.
+//! The handles to a connection's congestion control outside of noq: one to watch the flow, and one to drive it.
 
 use crate::controller::SchemeController;
 use crate::pacing::Timers;
@@ -15,7 +15,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The view of a connection's congestion control, for the program around noq. Clones watch the same flow.
+/// The view of a connection's congestion control, for the program around noq. Clones view the same flow.
 #[derive(Clone)]
 pub struct Monitor(Arc<SharedFlow>);
 
@@ -30,7 +30,7 @@ impl Monitor {
         state.into_any().downcast::<SchemeController>().ok().map(|controller| Self(controller.into_flow()))
     }
 
-    /// True if both watch the same flow. A connection that moves to another path begins a new flow.
+    /// True if both view the same flow. A connection that moves to another path begins a new flow.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -5,7 +5,7 @@ use cellcc_control::Registry;
 #[cfg(feature = "network")]
 use cellcc_experiment::Support;
 use cellcc_experiment::{
-    DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, RunError, Scenario, Watch,
+    DEFAULT_DRIVER, Driver, Plan, Record, Recordings, ResolveError, Resolved, RunError, Scenario, Watch,
 };
 use cellcc_sim::SimDriver;
 use cellcc_units::Span;
@@ -93,11 +93,11 @@ impl Driver for Drivers {
         self.of(scenario).resolve(scenario)
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         self.of(scenario).run(scenario)
     }
 
-    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+    fn run_watched(&self, scenario: &Resolved, watch: &dyn Watch) -> Result<Record, RunError> {
         self.of(scenario).run_watched(scenario, watch)
     }
 

@@ -5,7 +5,8 @@ use crate::limit;
 use cellcc_control::{Registry, Scheme};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    DEFAULT_DRIVER, Driver, Record, Recordings, ResolveError, RunError, Scenario, Support, Watch, is_limit,
+    DEFAULT_DRIVER, Driver, Record, Recordings, ResolveError, Resolved, RunError, Scenario, Support, Watch,
+    is_limit,
 };
 use cellcc_link::Capacity;
 use cellcc_units::{Span, Time};
@@ -36,7 +37,7 @@ impl SimDriver {
     /// the next.
     ///
     /// # Errors The part of the Scenario that is not supported.
-    pub fn begin(&self, scenario: &Scenario) -> Result<Run<Ends>, RunError> {
+    pub fn begin(&self, scenario: &Resolved) -> Result<Run<Ends>, RunError> {
         self.0.begin(scenario)
     }
 
@@ -66,11 +67,11 @@ impl Driver for SimDriver {
         TIME_PER_PACKET * (bytes / scenario.endpoint.packet().get().max(1))
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         self.run_watched(scenario, &())
     }
 
-    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+    fn run_watched(&self, scenario: &Resolved, watch: &dyn Watch) -> Result<Record, RunError> {
         if is_limit(&scenario.scheme) && scenario.flows.is_empty() {
             self.run_limit(scenario, watch)
         } else {

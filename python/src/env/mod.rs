@@ -6,7 +6,7 @@ use crate::error::{InputError, input, of_request};
 use crate::options;
 use cellcc_control::SchemeInfo;
 use cellcc_experiment::virtual_time::Run;
-use cellcc_experiment::{PlanFile, RunError, Scenario};
+use cellcc_experiment::{PlanFile, Resolved, RunError};
 use cellcc_link::Capacity;
 use cellcc_runner::Request;
 use cellcc_schemes::learned::{Agent, AgentKind, Decides, Interval};
@@ -244,7 +244,7 @@ impl Episodes {
         request.check().map_err(of_request)?;
         let plan = request.plan(&self.driver, "").map_err(of_request)?;
         let mut scenarios = plan.runs.into_iter().map(|run| run.scenario);
-        let scenario: Scenario =
+        let scenario: Resolved =
             scenarios.find(|scenario| !scenario.flows.is_empty()).expect("the agent's run");
         let run = self
             .driver

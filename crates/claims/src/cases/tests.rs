@@ -1,6 +1,8 @@
 use super::*;
 
-use cellcc_experiment::{Column, Driver, Metrics, Record, ResolveError, RunError, Scenario, Series};
+use cellcc_experiment::{
+    Column, Driver, Metrics, Record, ResolveError, Resolved, RunError, Scenario, Series,
+};
 use cellcc_units::Span;
 
 const CASES: &str =
@@ -19,7 +21,7 @@ impl Driver for Fake {
         Ok(())
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         assert_eq!(scenario.flows[0].scheme, "mine(x=1)");
         let rtt = if scenario.trace.starts_with("step=10Mbit/s@2s,") { 90.0 } else { 50.0 };
         let columns = [("flow0.state", [0.0, 0.0, 1.0, 0.0]), ("flow0.rtt_ms", [rtt; 4])];

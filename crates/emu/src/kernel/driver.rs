@@ -6,7 +6,7 @@ use super::workload::Connections;
 use crate::error::EmuError;
 use crate::realtime::Paths;
 use cellcc_experiment::{
-    Driver, MeasuredFlow, Record, ResolveError, RunError, Scenario, Support, TcpBackend,
+    Driver, MeasuredFlow, Record, ResolveError, Resolved, RunError, Scenario, Support, TcpBackend,
 };
 
 /// The driver's name in Scenarios and Records.
@@ -47,7 +47,7 @@ impl<B: TcpBackend> Driver for KernelDriver<B> {
         self.kernel_names(scenario).map(drop)
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         let kernel_names = self.kernel_names(scenario).map_err(|error| RunError(error.to_string()))?;
         self.backend.prepare(scenario)?;
         let mut run =

@@ -6,8 +6,8 @@ use crate::realtime::{Paths, Running, Workload, receiver_of};
 use crate::sys;
 use crate::topology::Topology;
 use cellcc_experiment::{
-    Driver, FlowOutcome, FlowSetup, MeasuredFlow, Record, ResolveError, RunError, Scenario, UdpBackend,
-    UdpEndpoints, UdpOutcome, UdpRun,
+    Driver, FlowOutcome, FlowSetup, MeasuredFlow, Record, ResolveError, Resolved, RunError, Scenario,
+    UdpBackend, UdpEndpoints, UdpOutcome, UdpRun,
 };
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -40,7 +40,7 @@ impl<P: UdpBackend> Driver for UdpDriver<P> {
         self.paths.resolve(scenario)
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         let run = self.paths.run(scenario, &Flows { scenario, backend: &self.backend })?;
         let UdpOutcome { flows: outcomes, notes } = run.outcome.as_ref().map_err(Clone::clone)?;
         let pairs = || run.flows.iter().zip(outcomes);

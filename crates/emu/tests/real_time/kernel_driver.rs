@@ -1,7 +1,7 @@
 //! Kernel TCP through the emulator. The tests need network namespaces, and are skipped without them.
 
 use cellcc_emu::kernel::KernelDriver;
-use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario};
+use cellcc_experiment::{Driver, Plan, PlanFile, Record, Resolved, Scenario};
 use cellcc_test_support::{alone, needs_punctuality, skip};
 
 /// The driver; `None` where this machine cannot run it, and the test is skipped.
@@ -16,18 +16,16 @@ fn scenario(text: &str) -> Scenario {
         fn resolve(&self, _: &mut Scenario) -> Result<(), cellcc_experiment::ResolveError> {
             Ok(())
         }
-        fn run(&self, _: &Scenario) -> Result<Record, cellcc_experiment::RunError> {
+        fn run(&self, _: &Resolved) -> Result<Record, cellcc_experiment::RunError> {
             unreachable!("plans are only made here")
         }
     }
     let plan = Plan::new(&file, &Accepting, "0").unwrap();
-    plan.runs[1].scenario.clone()
+    Scenario::clone(&plan.runs[1].scenario)
 }
 
 fn run(driver: &KernelDriver<()>, text: &str) -> Record {
-    let mut scenario = scenario(text);
-    driver.resolve(&mut scenario).unwrap();
-    driver.run(&scenario).unwrap()
+    driver.run(&Resolved::by(driver, scenario(text)).unwrap()).unwrap()
 }
 
 #[test]

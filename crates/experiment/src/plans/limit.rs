@@ -102,7 +102,7 @@ mod tests {
             PlanFile { schemes: vec![scheme.into()], traces: vec!["3g".into()], ..PlanFile::default() };
         change(&mut file);
         let runs = Plan::new(&file, &Accepting, "0").unwrap().runs.into_iter().map(|run| run.scenario);
-        runs.filter(|run| is_limit(&run.scheme)).collect()
+        runs.filter(|run| is_limit(&run.scheme)).map(|run| run.0).collect()
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::harm::{self, HEAD_START};
 use super::limit::limit_of;
 use crate::{
-    BraceError, DEFAULT_DRIVER, Driver, FlowSetup, Mix, MixError, PlanFile, ResolveError, RunId, Scenario,
-    Shared, Variation, VaryError, expand_braces,
+    BraceError, DEFAULT_DRIVER, Driver, FlowSetup, Mix, MixError, PlanFile, ResolveError, Resolved, RunId,
+    Scenario, Shared, Variation, VaryError, expand_braces,
 };
 use cellcc_units::Span;
 use thiserror::Error;
@@ -29,7 +29,7 @@ pub struct PlannedRun {
     /// Hash of the resolved Scenario and the version of the code: the same id, the same Record.
     pub id: RunId,
     /// The run.
-    pub scenario: Scenario,
+    pub scenario: Resolved,
 }
 
 /// Reason why a plan cannot be made.
@@ -94,10 +94,10 @@ impl Plan {
             }
         }
         let mut planned: Vec<PlannedRun> = Vec::with_capacity(runs.len());
-        for mut scenario in runs {
-            driver.resolve(&mut scenario)?;
+        for scenario in runs {
+            let mut scenario = Resolved::by(driver, scenario)?;
             if let Some(last) = planned.last() {
-                scenario.share(&last.scenario);
+                scenario.0.share(&last.scenario);
             }
             planned.push(PlannedRun { id: RunId::of(&scenario, version), scenario });
         }
@@ -195,7 +195,7 @@ mod tests {
             scenario.trace_sha256 = format!("hash of {}", scenario.trace);
             Ok(())
         }
-        fn run(&self, _: &Scenario) -> Result<Record, RunError> {
+        fn run(&self, _: &Resolved) -> Result<Record, RunError> {
             unreachable!("plans are only made here")
         }
     }

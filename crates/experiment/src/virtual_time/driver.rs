@@ -3,7 +3,7 @@
 use super::{Ends, Run};
 use crate::assistance::TracedPath;
 use crate::support::Support;
-use crate::{Driver, Record, Recordings, ResolveError, RunError, Scenario, Watch, schemes_of};
+use crate::{Driver, Record, Recordings, ResolveError, Resolved, RunError, Scenario, Watch, schemes_of};
 use cellcc_assist::Reports;
 use cellcc_control::{Registry, Scheme, SchemeInfo};
 use cellcc_link::{Capacities, TraceCache};
@@ -76,7 +76,7 @@ impl<T: Transport> VirtualTime<T> {
     ///
     /// # Errors
     /// A request of the Scenario that cannot be met.
-    pub fn begin(&self, scenario: &Scenario) -> Result<Run<T::Ends>, RunError> {
+    pub fn begin(&self, scenario: &Resolved) -> Result<Run<T::Ends>, RunError> {
         let capacities = self.capacities(scenario).map_err(failed)?;
         let schemes = schemes_of(scenario, &self.registry).map_err(failed)?;
         let schemes = self.recordings.of(scenario, schemes);
@@ -108,11 +108,11 @@ impl<T: Transport> Driver for VirtualTime<T> {
         reports::<T>(scenario, &schemes, &self.capacities(scenario)?).map(drop)
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         self.run_watched(scenario, &())
     }
 
-    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+    fn run_watched(&self, scenario: &Resolved, watch: &dyn Watch) -> Result<Record, RunError> {
         self.begin(scenario)?.finish_watched(watch)
     }
 }

@@ -7,7 +7,7 @@
 use crate::Outcome;
 use cellcc_control::event_log::{EventLog, InMemory};
 use cellcc_control::{Context, Scheme};
-use cellcc_experiment::{Driver, Plan, PlanFile, Recordings, Scenario};
+use cellcc_experiment::{Driver, Plan, PlanFile, Recordings, Resolved};
 use cellcc_sim::SimDriver;
 use cellcc_test_support::benchmark::{Median, ROUNDS, instructions, processor_time};
 use cellcc_units::{QueueLimit, Span};
@@ -40,7 +40,7 @@ fn schemes() -> Vec<String> {
     names.chain(learned).collect()
 }
 
-fn scenario(driver: &SimDriver, scheme: &str, duration: Duration) -> Outcome<Scenario> {
+fn scenario(driver: &SimDriver, scheme: &str, duration: Duration) -> Outcome<Resolved> {
     let mut file = PlanFile {
         schemes: vec![scheme.into()],
         traces: vec![LINK.into()],
@@ -55,7 +55,7 @@ fn scenario(driver: &SimDriver, scheme: &str, duration: Duration) -> Outcome<Sce
 }
 
 /// Runs one flow, and returns how many acknowledgements its receiver sent.
-fn acknowledged(driver: &SimDriver, scenario: &Scenario) -> Outcome<u64> {
+fn acknowledged(driver: &SimDriver, scenario: &Resolved) -> Outcome<u64> {
     let sent = driver.run(scenario)?.total.sent_acks;
     sent.filter(|sent| *sent > 0).ok_or_else(|| "the receiver sent no acknowledgement".into())
 }

@@ -2,7 +2,7 @@
 //! small and at a large window.
 
 use crate::Outcome;
-use cellcc_experiment::{Driver, LIMIT, Plan, PlanFile, Scenario};
+use cellcc_experiment::{Driver, LIMIT, Plan, PlanFile, Resolved};
 use cellcc_sim::SimDriver;
 use cellcc_units::{QueueLimit, Span};
 use std::time::Instant;
@@ -10,7 +10,7 @@ use std::time::Instant;
 const RUNS: usize = 5;
 
 /// One flow of `scheme`, or the row [`LIMIT`], on a link of 1 Gbit/s with a queue of 3200 packets.
-pub(crate) fn scenario(driver: &SimDriver, scheme: &str, rtt: Span, duration: Span) -> Outcome<Scenario> {
+pub(crate) fn scenario(driver: &SimDriver, scheme: &str, rtt: Span, duration: Span) -> Outcome<Resolved> {
     scenario_on(driver, scheme, "rate=1Gbit/s", rtt, duration)
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn scenario_on(
     link: &str,
     rtt: Span,
     duration: Span,
-) -> Outcome<Scenario> {
+) -> Outcome<Resolved> {
     let mut file = PlanFile {
         // The row is in every plan.
         schemes: vec![if scheme == LIMIT { "cubic" } else { scheme }.into()],

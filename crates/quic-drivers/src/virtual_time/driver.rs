@@ -7,7 +7,7 @@ use super::settings::{Settings, full_payload};
 use cellcc_control::{Registry, Scheme, SchemeInfo};
 use cellcc_experiment::virtual_time::{Run, Transport, VirtualTime};
 use cellcc_experiment::{
-    Driver, Randomness, Record, Recordings, ResolveError, RunError, Scenario, Support, Watch,
+    Driver, Randomness, Record, Recordings, ResolveError, Resolved, RunError, Scenario, Support, Watch,
 };
 use cellcc_quic::{Clock, Congestion};
 use noq_proto::congestion::ControllerFactory;
@@ -71,7 +71,7 @@ impl VirtualDriver {
     ///
     /// # Errors
     /// The Scenario asks for something that is not available.
-    pub fn begin(&self, scenario: &Scenario) -> Result<Run<QuicEnds>, RunError> {
+    pub fn begin(&self, scenario: &Resolved) -> Result<Run<QuicEnds>, RunError> {
         self.0.begin(scenario)
     }
 }
@@ -81,11 +81,11 @@ impl Driver for VirtualDriver {
         self.0.resolve(scenario)
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         self.0.run(scenario)
     }
 
-    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+    fn run_watched(&self, scenario: &Resolved, watch: &dyn Watch) -> Result<Record, RunError> {
         self.0.run_watched(scenario, watch)
     }
 }

@@ -75,7 +75,7 @@ impl QuicEnds {
                 let handle = sender.connection().and_then(|connection| DrivenFlow::of_proto(connection));
                 let handle =
                     handle.ok_or_else(|| RunError("the connection has another congestion control".into()))?;
-                // The driver takes packets after every event.
+                // The loop polls for packets after every event.
                 _ = handle.set_timers(Timers::Exact);
                 (sender, Control::Ours(handle))
             }

@@ -4,7 +4,7 @@ use super::{Library, Wanted};
 use crate::{Drivers, Request, RequestError, Results, RunnerError};
 use cellcc_claims::{Claim, DataRuns, Figure, Needs, Outcome, Run, Scale};
 use cellcc_experiment::{
-    Driver, Plan, PlannedRun, Record, Recordings, ResolveError, RunError, RunId, Scenario, Watch,
+    Driver, Plan, PlannedRun, Record, Recordings, ResolveError, Resolved, RunError, RunId, Scenario, Watch,
 };
 use cellcc_link::TraceCache;
 use cellcc_units::Span;
@@ -253,11 +253,11 @@ impl Driver for NeededSeries {
         self.driver.resolve(scenario)
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         self.run_watched(scenario, &())
     }
 
-    fn run_watched(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Record, RunError> {
+    fn run_watched(&self, scenario: &Resolved, watch: &dyn Watch) -> Result<Record, RunError> {
         let mut record = self.driver.run_watched(scenario, watch)?;
         if !self.with_series.contains(&RunId::of(scenario, &self.version)) {
             record.series.columns.clear();
@@ -298,7 +298,7 @@ mod tests {
             Ok(())
         }
 
-        fn run(&self, _: &Scenario) -> Result<Record, RunError> {
+        fn run(&self, _: &Resolved) -> Result<Record, RunError> {
             unreachable!("plans are only made here")
         }
     }

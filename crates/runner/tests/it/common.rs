@@ -1,7 +1,7 @@
 //! A driver that measures nothing, and helpers that run it.
 
 use cellcc_experiment::{
-    Column, Curve, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, RunError,
+    Column, Curve, Driver, FlowRecord, Metrics, Plan, PlanFile, Record, ResolveError, Resolved, RunError,
     SCHEMA_VERSION, Scenario, Series,
 };
 use cellcc_runner::{Existing, Outcome, OutputFolder, Progress, Runner, RunnerError, SeriesDetail, Shard};
@@ -29,7 +29,7 @@ impl Driver for Fake {
         Ok(())
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         // Later runs of a trace end first, so that completion order and plan order differ.
         let going_on = self.going_on.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl Driver for Fake {
             id: String::new(),
             version: String::new(),
             driver: "fake".into(),
-            scenario: scenario.clone(),
+            scenario: Scenario::clone(scenario),
             total: metrics,
             jain_index: None,
             flows: vec![flow],

@@ -1,7 +1,7 @@
 //! A run can be driven from outside: by time, or from one decision of a scheme to the next.
 
 use cellcc_experiment::virtual_time::Ends;
-use cellcc_experiment::{Driver, Plan, PlanFile, Record, Scenario, Watch};
+use cellcc_experiment::{Driver, Plan, PlanFile, Record, Resolved, Scenario, Watch};
 use cellcc_sim::SimDriver;
 use cellcc_units::{Span, Time};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ fn driver() -> SimDriver {
     SimDriver::new(cellcc_schemes::registry())
 }
 
-fn scenario(scheme: &str) -> Scenario {
+fn scenario(scheme: &str) -> Resolved {
     let file = PlanFile {
         schemes: vec![scheme.into()],
         traces: vec!["3g".into()],
@@ -60,11 +60,12 @@ impl Watch for Counting {
 #[test]
 fn who_looks_on_changes_nothing_and_can_end_the_run() {
     for scheme in ["cubic", "limit"] {
-        let mut scenario = scenario("cubic");
+        let mut scenario = Scenario::clone(&scenario("cubic"));
         scenario.trace = "rate=1Gbit/s".into();
         if scheme == "limit" {
             (scenario.scheme, scenario.flows) = (scheme.into(), Vec::new());
         }
+        let scenario = Resolved::by(&driver(), scenario).expect("the test's Scenario is sound");
         let whole = text(&driver().run(&scenario).expect("the run succeeds"));
         let all = Counting { asked: Mutex::default(), ends_at: usize::MAX };
         let watched = driver().run_watched(&scenario, &all).expect("the run succeeds");
@@ -100,9 +101,10 @@ fn a_run_stops_at_every_decision_of_the_flow_that_is_named() {
 /// Asked too early, a sender that has nothing to send yet tells its scheme that the application limits it.
 #[test]
 fn a_flow_that_has_not_begun_is_not_asked_for_packets() {
-    let mut scenario = scenario("cubic+vegas");
+    let mut scenario = Scenario::clone(&scenario("cubic+vegas"));
     let start = Time::ZERO + Span::from_secs(1);
     scenario.flows[1].start = start;
+    let scenario = Resolved::by(&driver(), scenario).expect("the test's Scenario is sound");
     let mut run = driver().begin(&scenario).expect("the run begins");
     run.step_until(start - Span::from_nanos(1)).expect("the step succeeds");
     assert_eq!(run.ends(1).decisions(), 0);

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::network::emulator::shell;
 use cellcc_experiment::{
     BROWSER, Column, Driver, FlowRecord, FlowSetup, Metrics, Offset, Plan, PlanFile, PlannedRun, Record,
-    ResolveError, RunError, RunId, SCHEMA_VERSION, Scenario, Series, Source,
+    ResolveError, Resolved, RunError, RunId, SCHEMA_VERSION, Scenario, Series, Source,
 };
 use cellcc_runner::{Existing, OutputFolder, Runner, SeriesDetail, traces};
 use cellcc_statistics::mean;
@@ -26,7 +26,7 @@ impl Driver for Ended<'_> {
         Ok(())
     }
 
-    fn run(&self, scenario: &Scenario) -> Result<Record, RunError> {
+    fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
         let run = self.0.iter().find(|run| run.is(scenario.seed as u32, &scenario.scheme));
         let run = run.ok_or_else(|| RunError("there is no such run".into()))?;
         let outcome = run.sound().ok_or_else(|| RunError(run.spoilt.join("; ")))?;
@@ -44,7 +44,10 @@ pub(crate) fn write(
 ) -> Result<OutputFolder, Exit> {
     let file = shell::with_path(None, path)?;
     let planned = runs.iter().map(|run| scenario(run, down, &file, duration));
-    let planned = planned.map(|scenario| PlannedRun { id: RunId::of(&scenario, VERSION), scenario });
+    let planned = planned.map(|scenario| {
+        let scenario = Resolved::by(&Ended(runs), scenario).expect("ended runs refuse nothing");
+        PlannedRun { id: RunId::of(&scenario, VERSION), scenario }
+    });
     let plan = Plan {
         title: format!("In a browser, behind {down}"),
         baseline: String::new(),

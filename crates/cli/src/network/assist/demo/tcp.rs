@@ -6,8 +6,8 @@ use crate::exit::{Exit, tell};
 use crate::network::process::end_when_interrupted;
 use cellcc_emu::kernel::KernelDriver;
 use cellcc_experiment::{
-    CellSetup, Driver, FlowSetup, Offset, Path, Record, ResolveError, RunError, Scenario, Series, Source,
-    TcpBackend, TcpRun,
+    CellSetup, Driver, FlowSetup, Offset, Path, Record, ResolveError, Resolved, RunError, Scenario, Series,
+    Source, TcpBackend, TcpRun,
 };
 use cellcc_kernel::KernelSchemes;
 use cellcc_netassist::base_station::{BaseStation, REPORT_PERIOD};
@@ -26,9 +26,7 @@ pub(super) fn rounds(rounds: &Rounds) -> Result<Vec<Record>, Exit> {
     let driver = driver.map_err(|error| refused(&error))?;
     // A scheme that cannot run is refused before any run.
     let resolve = |scheme: &String| {
-        let mut scenario = scenario(scheme, rounds.time);
-        driver.resolve(&mut scenario).map_err(|error| refused(&error))?;
-        Ok(scenario)
+        Resolved::by(&driver, scenario(scheme, rounds.time)).map_err(|error| refused(&error))
     };
     let scenarios = rounds.schemes.iter().map(resolve).collect::<Result<Vec<_>, Exit>>()?;
     end_when_interrupted()?;
