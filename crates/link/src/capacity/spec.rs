@@ -5,7 +5,7 @@ use crate::capacity::schedule;
 use crate::capacity::{Capacity, CapacityError};
 use crate::synthetic;
 use crate::texture::{self, Texture, TextureError};
-use crate::trace::{self, Reading, Trace, TraceError};
+use crate::trace::{self, Choice, Reading, Trace, TraceError};
 use cellcc_units::{ParseError, Rate, Span, instead};
 use std::fmt;
 use std::path::PathBuf;
@@ -24,6 +24,7 @@ use thiserror::Error;
 /// | `lte-drive` | a named link: anything else |
 /// | `drive.mahi,offset=10s,duration=60s` | a part of a trace or a named link, which repeats; either may be left out |
 /// | `lumos5g.csv,run=3` | one run of a CSV file with several; without it, all of them one after the other |
+/// | `log.csv,column=ul_mbps` | one of the columns of a table |
 /// | `flat.txt,as=kbit/s@100ms` | a file of bare numbers as rates at even steps; `as=mahimahi`: as Mahimahi's milliseconds |
 /// | `join(drive.mbps,duration=5s;gap=100ms;lte-drive)` | pieces one after the other: traces, named links, `step=` with every
 /// length, and gaps without capacity; the whole repeats |
@@ -56,6 +57,8 @@ pub enum CapacitySpec {
 pub struct Cut {
     /// The number of the run in a file with several; all of them if `None`.
     pub run: Option<u64>,
+    /// The column of a table with several that could be the rate.
+    pub column: Option<String>,
     /// The meaning of a file of bare numbers, where its name does not say.
     pub reading: Option<Reading>,
     /// Where it begins.
@@ -121,6 +124,18 @@ pub(crate) const EXPECTED: &str = "a link's capacity: a trace file, the name of 
                                    `step=300Mbit/s@10s,600Mbit/s@20s`; a trace or a name may end in \
                                    `,offset=10s,duration=60s,texture=mmwave,slots=mmwave`, and pieces are joined as `join(PIECE;gap=100ms;PIECE)`";
 
+impl Cut {
+    /// The part of a file.
+    fn choice(&self) -> Choice<'_> {
+        Choice { run: self.run, column: self.column.as_deref(), reading: self.reading }
+    }
+
+    /// True where only a file can be meant.
+    fn is_of_a_file(&self) -> bool {
+        self.run.is_some() || self.column.is_some() || self.reading.is_some()
+    }
+}
+
 impl CapacitySpec {
     /// Reads the trace, or asks `named` for the link of that name.
     ///
@@ -141,7 +156,7 @@ impl CapacitySpec {
                 (self.to_string(), Arc::new(capacity), &Cut::default())
             }
             Self::File { path, cut } => {
-                let Trace { name, capacity, notes, .. } = trace::read_as(path, cut.run, cut.reading)?;
+                let Trace { name, capacity, notes, .. } = trace::read_part(path, cut.choice())?;
                 found = notes;
                 (name, capacity, cut)
             }
@@ -210,21 +225,23 @@ impl FromStr for CapacitySpec {
             return Ok(Self::File { path: name.into(), cut });
         }
         let is_name_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        match name.chars().all(is_name_part) && cut.run.is_none() && cut.reading.is_none() {
+        match name.chars().all(is_name_part) && !cut.is_of_a_file() {
             true => Ok(Self::Named { name: name.into(), cut }),
             false => Err(refused().into()),
         }
     }
 }
 
-/// Takes `,run=..`, `,as=..`, `,offset=..`, `,duration=..` and the texture's keys off the end; a file name may hold other commas.
+/// Takes `,run=..`, `,column=..`, `,as=..`, `,offset=..`, `,duration=..` and the texture's keys off the end; a file name may hold other commas.
 fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
     let refused = || ParseError::new(text, EXPECTED);
-    let (mut rest, mut run, mut offset, mut duration) = (text, None, None, None);
+    let (mut rest, mut run, mut column, mut offset, mut duration) = (text, None, None, None, None);
     let (mut reading, mut wander, mut slots, mut seed) = (None, None, None, None);
     while let Some((before, last)) = rest.rsplit_once(',') {
         let was_there = match last.split_once('=') {
             Some(("run", value)) => run.replace(value.parse().map_err(|_| refused())?).is_some(),
+            Some(("column", "")) => return Err(refused()),
+            Some(("column", value)) => column.replace(value.to_owned()).is_some(),
             Some(("as", value)) => reading.replace(value.parse()?).is_some(),
             Some(("offset", value)) => offset.replace(value.parse::<Span>()?).is_some(),
             Some(("duration", value)) => duration.replace(value.parse::<Span>()?).is_some(),
@@ -242,7 +259,7 @@ fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
     if texture.is_none() && seed.is_some() {
         return Err(refused());
     }
-    Ok((rest, Cut { run, reading, offset: offset.unwrap_or(Span::ZERO), duration, texture }))
+    Ok((rest, Cut { run, column, reading, offset: offset.unwrap_or(Span::ZERO), duration, texture }))
 }
 
 impl fmt::Display for CapacitySpec {
@@ -265,6 +282,9 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(run) = self.run {
             write!(f, ",run={run}")?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, ",column={column}")?;
         }
         if let Some(reading) = self.reading {
             write!(f, ",as={reading}")?;
@@ -315,6 +335,7 @@ mod tests {
             "lumos5g.csv,run=3,offset=10s",
             "flat.txt,as=kbit/s@100ms,offset=10s",
             "flat.txt,as=mahimahi",
+            "log.csv,column=RATE (MBit/s),duration=1min",
             "lte-drive,offset=5s",
             "5g-drive,duration=1min,texture=mmwave,slots=midband,texture-seed=3",
             "./drive,texture=shapes:traces/5g-100ms",
@@ -362,6 +383,9 @@ mod tests {
             "a.csv,run=1,run=2",
             "a.csv,run=first",
             "lte-drive,run=1",
+            "lte-drive,column=dl_mbps",
+            "log.csv,column=",
+            "log.csv,column=a,column=b",
             "lte-drive,as=mahimahi",
             "flat.txt,as=kbit/s",
             "flat.txt,as=furlongs@1s",

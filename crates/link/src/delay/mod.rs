@@ -4,7 +4,7 @@ pub(crate) mod floor;
 pub(crate) mod line;
 
 use crate::capacity::schedule::{self, MAX_TEXT_BYTES, Schedule, StepsError};
-use crate::trace::{self, Problem, TraceError};
+use crate::trace::{self, Choice, Problem, TraceError};
 use cellcc_units::{ParseError, Span, Time};
 use std::fmt;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Delay {
 
     /// Reads the text form, or where the text is `@FILE`, the file: the same form on any number of lines (empty ones and those
     /// that begin with `#` are skipped), or a recording of delays ([`trace::FORMS`]). `@FILE,as=ms@20ms` states the meaning of bare
-    /// numbers.
+    /// numbers, `@FILE,column=rtt_ms` the column of a table.
     ///
     /// # Errors
     /// What is wrong, with the file and the line.
@@ -46,9 +46,12 @@ impl Delay {
             let meant = || Path::new(text).is_file().then(|| format!("@{text}"));
             return Ok(text.parse().map_err(|error: ParseError| error.meaning(meant()))?);
         };
-        let (name, reading) = match file.rsplit_once(",as=") {
-            Some((name, reading)) => (name, Some(reading.parse()?)),
-            None => (file, None),
+        let (name, choice) = if let Some((name, reading)) = file.rsplit_once(",as=") {
+            (name, Choice { reading: Some(reading.parse()?), ..Choice::default() })
+        } else if let Some((name, column)) = file.rsplit_once(",column=") {
+            (name, Choice { column: Some(column), ..Choice::default() })
+        } else {
+            (file, Choice::default())
         };
         let content = trace::content(Path::new(name))?;
         let too_large = || StepsError::TooLarge { file: name.into() };
@@ -56,7 +59,7 @@ impl Delay {
             let is_small = content.len() as u64 <= MAX_TEXT_BYTES;
             return if is_small { schedule::in_file(name, text) } else { Err(too_large()) };
         }
-        let steps = trace::delays(name, &content, reading)?.one_way();
+        let steps = trace::delays(name, &content, choice)?.one_way();
         let none = || TraceError::whole(name, Problem::NoDelays);
         let delay = Self::steps(steps).ok_or_else(none)?;
         if delay.to_string().len() as u64 > MAX_TEXT_BYTES { Err(too_large()) } else { Ok(delay) }

@@ -29,11 +29,20 @@ impl Delays {
     pub(crate) fn note(&self, file: &str) -> String {
         let delays = || self.steps.iter().map(|&(_, delay)| delay);
         let (least, most) = (delays().min().unwrap_or(Span::ZERO), delays().max().unwrap_or(Span::ZERO));
+        let [shown_least, shown_most] = [least, most].map(in_ms);
         let kind = if self.are_round_trips { "round-trip times" } else { "one-way delays" };
         if least == most {
             let rtt = if self.are_round_trips { least } else { least + least };
-            return format!("the file also has {kind} of {least}; --rtt {rtt} applies them");
+            return format!("the file also has {kind} of {shown_least}; --rtt {rtt} applies them");
         }
-        format!("the file also has {kind} of {least} to {most}; --extra-delay @{file} applies them")
+        format!(
+            "the file also has {kind} of {shown_least} to {shown_most}; --extra-delay @{file} applies them"
+        )
     }
+}
+
+/// In milliseconds, to a tenth.
+fn in_ms(delay: Span) -> String {
+    let ms = format!("{:.1}", delay.as_secs_f64() * 1e3);
+    format!("{}ms", ms.strip_suffix(".0").unwrap_or(&ms))
 }

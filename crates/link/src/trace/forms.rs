@@ -1,6 +1,6 @@
 //! The forms of files that are read, in one list: detection, messages and docs/how-to/traces.md use it.
 
-use super::{Delays, Problem, TraceError, data_lines, shown};
+use super::{Choice, Delays, Problem, TraceError, data_lines, shown};
 use super::{bare_numbers, flent, iperf3, json, lines, named_columns, netem_trace, ping, with_units};
 use crate::capacity::Capacity;
 use serde::de::IgnoredAny;
@@ -20,6 +20,9 @@ pub struct Form {
     is: fn(&Given<'_>) -> bool,
     read: fn(&Given<'_>) -> Result<Content, TraceError>,
 }
+
+/// The form whose columns can be chosen.
+const TABLE: &str = "table";
 
 /// Every form; the first one that recognises a file reads it.
 pub static FORMS: [Form; 13] = [
@@ -120,7 +123,7 @@ pub static FORMS: [Form; 13] = [
         read: with_units::read,
     },
     Form {
-        name: "table",
+        name: TABLE,
         written_by: "spreadsheets, loggers, G-NetTrack Pro, the Irish 5G data, Lumos5G; `.csv`, or a line of names",
         taken: "a column of times and one of rates (or of delays), separated by commas, TABs, semicolons or blanks",
         left_out: "all other columns",
@@ -130,6 +133,13 @@ pub static FORMS: [Form; 13] = [
         read: named_columns::read,
     },
 ];
+
+impl Form {
+    /// True for tables, whose columns can be chosen.
+    pub(super) fn is_table(&self) -> bool {
+        self.name == TABLE
+    }
+}
 
 /// The form of this file.
 pub(super) fn of(given: &Given<'_>) -> Result<&'static Form, Problem> {
@@ -185,12 +195,15 @@ pub(super) struct Given<'a> {
     pub(super) line: u64,
     /// The run that is wanted of a file with several.
     pub(super) run: Option<u64>,
+    /// The column of a table that is wanted.
+    pub(super) column: Option<&'a str>,
 }
 
 impl<'a> Given<'a> {
-    pub(super) fn new(name: &'a str, text: &'a str, run: Option<u64>) -> Result<Self, TraceError> {
+    pub(super) fn new(name: &'a str, text: &'a str, choice: Choice<'a>) -> Result<Self, TraceError> {
         let (line, first) = data_lines(text).next().ok_or_else(|| TraceError::whole(name, Problem::Empty))?;
-        Ok(Self { name, stem: super::content::stem(name), text, first, line, run })
+        let Choice { run, column, .. } = choice;
+        Ok(Self { name, stem: super::content::stem(name), text, first, line, run, column })
     }
 
     pub(super) fn at(&self, line: u64, problem: Problem) -> TraceError {

@@ -66,16 +66,26 @@ pub const MAX_TEXT_BYTES: u64 = 256 << 20;
 /// # Errors
 /// Where the file cannot be read or is not a trace; the message names the file and the line.
 pub fn read(path: &Path) -> Result<Trace, TraceError> {
-    read_as(path, None, None)
+    read_part(path, Choice::default())
 }
 
-/// Reads one run of a file with several (`None`: all of them, one after the other), with the meaning of bare numbers that its user
-/// states.
+/// The part of a file that its user chooses, and the meaning of its numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Choice<'a> {
+    /// One run of a file with several; `None`: all of them, one after the other.
+    pub(crate) run: Option<u64>,
+    /// A column of a table.
+    pub(crate) column: Option<&'a str>,
+    /// The meaning of bare numbers.
+    pub(crate) reading: Option<Reading>,
+}
+
+/// Reads the part of a file that its user chooses.
 ///
 /// # Errors
-/// As [`read`]; and where the file has no such run.
-pub(crate) fn read_as(path: &Path, run: Option<u64>, reading: Option<Reading>) -> Result<Trace, TraceError> {
-    parse_as(&path.display().to_string(), &content(path)?, run, reading)
+/// As [`read`]; and where the file has no such part.
+pub(crate) fn read_part(path: &Path, choice: Choice<'_>) -> Result<Trace, TraceError> {
+    parse_part(&path.display().to_string(), &content(path)?, choice)
 }
 
 /// The bytes of a file, of no more than a trace may hold.
@@ -94,19 +104,14 @@ pub(crate) fn content(path: &Path) -> Result<Vec<u8>, TraceError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(name: &str, content: &[u8]) -> Result<Trace, TraceError> {
-    parse_as(name, content, None, None)
+    parse_part(name, content, Choice::default())
 }
 
-fn parse_as(
-    name: &str,
-    content: &[u8],
-    run: Option<u64>,
-    reading: Option<Reading>,
-) -> Result<Trace, TraceError> {
+fn parse_part(name: &str, content: &[u8], choice: Choice<'_>) -> Result<Trace, TraceError> {
     let whole = |problem| TraceError::whole(name, problem);
     let content = decompress(content).map_err(whole)?;
-    let given = Given::new(name, text(&content).map_err(whole)?, run)?;
-    let (form, Content { capacity, delays, mut notes }) = contents(&given, reading)?;
+    let given = Given::new(name, text(&content).map_err(whole)?, choice)?;
+    let (form, Content { capacity, delays, mut notes }) = contents(&given, choice.reading)?;
     let capacity = capacity.ok_or_else(|| whole(Problem::NoRates(name.into())))?;
     notes.extend(delays.map(|delays| delays.note(name)));
     let mean = capacity.mean_rate();
@@ -121,25 +126,29 @@ fn parse_as(
 ///
 /// # Errors
 /// As [`read`]; and where the file has no delays.
-pub(crate) fn delays(name: &str, content: &[u8], reading: Option<Reading>) -> Result<Delays, TraceError> {
+pub(crate) fn delays(name: &str, content: &[u8], choice: Choice<'_>) -> Result<Delays, TraceError> {
     let whole = |problem| TraceError::whole(name, problem);
     let content = decompress(content).map_err(whole)?;
-    let given = Given::new(name, text(&content).map_err(whole)?, None)?;
+    let given = Given::new(name, text(&content).map_err(whole)?, choice)?;
     // Bare numbers can only be delays here.
     let is_bare = given.first.parse::<f64>().is_ok();
-    let reading = reading.or(is_bare.then_some(Reading::LEOCC));
+    let reading = choice.reading.or(is_bare.then_some(Reading::LEOCC));
     contents(&given, reading)?.1.delays.ok_or_else(|| whole(Problem::NoDelays))
 }
 
 /// The name of the form of a file, and its content.
 fn contents(given: &Given<'_>, reading: Option<Reading>) -> Result<(String, Content), TraceError> {
     if let Some(reading) = reading {
-        return match given.run {
-            Some(_) => Err(given.whole(Problem::NoRuns)),
-            None => Ok((reading.to_string(), bare_numbers::stated(given, reading)?)),
+        return match (given.run, given.column) {
+            (Some(_), _) => Err(given.whole(Problem::NoRuns)),
+            (_, Some(_)) => Err(given.whole(Problem::NoColumns)),
+            _ => Ok((reading.to_string(), bare_numbers::stated(given, reading)?)),
         };
     }
     let form = forms::of(given).map_err(|problem| given.whole(problem))?;
+    if given.column.is_some() && !form.is_table() {
+        return Err(given.whole(Problem::NoColumns));
+    }
     Ok((form.name.into(), form.read(given)?))
 }
 

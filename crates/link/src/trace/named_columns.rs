@@ -35,17 +35,18 @@ enum Unit {
 /// A data set that is read as it was published. Names are in their canonical form.
 struct Published {
     time: (&'static str, Clock),
-    rate: (&'static str, f64),
+    /// The columns of rates, the first of which is read where none is named, and their factor to Mbit/s.
+    rates: (&'static [&'static str], f64),
     run: Option<&'static str>,
 }
 
 const PUBLISHED: [Published; 2] = [
     // Raca et al., "Beyond throughput, the next generation: a 5G dataset with channel and context metrics" (MMSys 2020),
     // and their 4G dataset of 2018: logs of G-NetTrack Pro, in kbit/s.
-    Published { time: ("timestamp", Clock::Stamp), rate: ("dl_bitrate", 1e-3), run: None },
+    Published { time: ("timestamp", Clock::Stamp), rates: (&["dl_bitrate", "ul_bitrate"], 1e-3), run: None },
     // Narayanan et al., "Lumos5G: mapping and predicting commercial mmWave 5G throughput" (IMC 2020), README of version 1.0:
     // one row per second; iPerf's Mbit/s, as in the paper's figures.
-    Published { time: ("seq_num", Clock::Number(1.0)), rate: ("throughput", 1.0), run: Some("run_num") },
+    Published { time: ("seq_num", Clock::Number(1.0)), rates: (&["throughput"], 1.0), run: Some("run_num") },
 ];
 
 /// Accepted names of the time column, before a unit of [`TIME_UNITS`] or alone, where the values must be dates or counts since 1970.
@@ -106,12 +107,16 @@ fn separator(header: &str) -> Option<char> {
 /// The columns of a header, or the reason why it has none.
 fn columns(header: &csv::StringRecord, given: &Given<'_>) -> Result<Columns, Problem> {
     let names: Vec<String> = header.iter().map(canonical).collect();
+    let chosen = given.column.map(canonical);
+    let is_chosen = |name: &str| chosen.as_deref().is_none_or(|chosen| name == chosen);
     for published in &PUBLISHED {
         let position = |what, wanted: &str| -> Result<_, Problem> {
             Ok(only(&names, what, |name| (name == wanted).then_some(()))?.map(|(index, ())| index))
         };
-        let ((time, clock), (rate, factor)) = (published.time, published.rate);
-        if let (Some(time), Some(rate)) = (position("time column", time)?, position("rate column", rate)?) {
+        let ((time, clock), (rates, factor)) = (published.time, published.rates);
+        let rate = rates.iter().find(|&&rate| is_chosen(rate));
+        let rate = rate.map(|rate| position("rate column", rate)).transpose()?.flatten();
+        if let (Some(time), Some(rate)) = (position("time column", time)?, rate) {
             let run = published.run.map(|name| position("column of runs", name)).transpose()?.flatten();
             return Ok(Columns {
                 time: (time, clock),
@@ -136,24 +141,32 @@ fn columns(header: &csv::StringRecord, given: &Given<'_>) -> Result<Columns, Pro
     .ok_or_else(|| {
         missing("time column", "`time_s`, `time_ms` or `timestamp` (a date, or the time since 1970)")
     })?;
-    let with_unit = only(&names, "rate column", rate_factor)?;
+    let factor = |name: &str| if is_chosen(name) { rate_factor(name) } else { None };
+    let with_unit = only(&names, "rate column", factor)?;
     let rate = match with_unit.map(|(index, factor)| (index, Unit::Factor(factor))) {
         Some(rate) => Some(rate),
         None => one_of("column of units", &UNIT_COLUMNS)?
-            .zip(one_of("rate column", &RATE_COLUMNS)?)
+            .zip(only(&names, "rate column", |name| {
+                (RATE_COLUMNS.contains(&name) && is_chosen(name)).then_some(())
+            })?)
             .map(|((unit, ()), (rate, ()))| (rate, Unit::Column(unit))),
     };
     let value = match rate {
         Some(rate) => Some(rate),
-        None => only(&names, "delay column", delay_unit)?,
+        None => only(&names, "delay column", |name| if is_chosen(name) { delay_unit(name) } else { None })?,
     };
     // A column `Mbit/s` or `mbps`, where no other could be meant.
+    let alone = |name: &str| if is_chosen(name) { rate_unit(name) } else { None };
     let value = match value {
         Some(value) => Some(value),
-        None => only(&names, "rate column", rate_unit)?.map(|(index, factor)| (index, Unit::Factor(factor))),
+        None => only(&names, "rate column", alone)?.map(|(index, factor)| (index, Unit::Factor(factor))),
     };
-    let value =
-        value.ok_or_else(|| missing("rate column", "`rate_mbit_s`, `rate_kbit_s` or `rate_bit_s`"))?;
+    let value = value.ok_or_else(|| match &chosen {
+        Some(_) => {
+            missing("column of this name with a unit", "`column=` and such a name, as `column=ul_mbit_s`")
+        }
+        None => missing("rate column", "`rate_mbit_s`, `rate_kbit_s` or `rate_bit_s`"),
+    })?;
     Ok(Columns { time: (time, clock), value, run: None, has_gaps: false })
 }
 

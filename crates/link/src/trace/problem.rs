@@ -153,8 +153,11 @@ pub enum Problem {
         expected: String,
     },
     /// Two columns of a CSV file that could each be meant.
-    #[error("`{1}` and `{2}` could each be the {0}: leave one of them, and rename or remove the other")]
+    #[error("`{1}` and `{2}` could each be the {0}: {hint}", hint = choose(.0, .1, .2))]
     TwoColumns(&'static str, String, String),
+    /// A column of a file that has none.
+    #[error("has no columns to choose from: leave `column=` out; only tables have columns")]
+    NoColumns,
     /// A run of a file that has none.
     #[error("has no runs to choose from: leave `run=` out; only CSV files with a column `run_num` have runs")]
     NoRuns,
@@ -205,5 +208,15 @@ impl TraceError {
 
     pub(crate) fn whole(file: &str, problem: Problem) -> Self {
         Self { file: file.into(), line: None, problem: problem.into() }
+    }
+}
+
+/// The way out of two such columns.
+fn choose(what: &str, one: &str, other: &str) -> String {
+    match what {
+        "rate column" | "delay column" if one != other => {
+            format!("add `,column={one}` or `,column={other}` to the file's name")
+        }
+        _ => "leave one of them, and rename or remove the other".into(),
     }
 }

@@ -1,6 +1,6 @@
 //! Which files are traces, and the errors for those that are not.
 
-use cellcc_link::{Capacity, CapacitySpec, CapacityStats, ServiceClock, trace};
+use cellcc_link::{Capacity, CapacitySpec, CapacityStats, Delay, ServiceClock, trace};
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -82,6 +82,40 @@ fn the_irish_5g_data_are_read_as_published() {
     // Two rows of one second: the last counts. A row without a rate: the one before holds on.
     let same = trace::parse("a.mbps", b"0 10\n1 20\n3 30\n").unwrap();
     assert_eq!(trace.hash, same.hash);
+}
+
+/// A table with both directions was refused without a way out but to edit it.
+#[test]
+fn a_column_of_a_table_is_chosen_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let open = |text: String| text.parse::<CapacitySpec>().unwrap().open(|_| None);
+    let rates = |text: String| {
+        let capacity = open(text).unwrap().capacity;
+        [0, 1].map(|second| mbit_in_second(&capacity, second))
+    };
+    let both = file("both.csv", "time_s;DL (Mbps);ul_kbps;rtt_ms\n0;10;1000;40\n1;20;2000;60\n");
+    assert_eq!(rates(format!("{both},column=DL (Mbps)")), [10.0, 20.0]);
+    assert_eq!(rates(format!("{both},column=ul_kbps,duration=2s")), [1.0, 2.0]);
+    assert_eq!(Delay::open(&format!("@{both},column=rtt_ms")).unwrap().to_string(), "20ms@1s,30ms@1s");
+    let message = |text: String| open(text).unwrap_err().to_string();
+    assert!(
+        message(both.clone()).contains("add `,column=dl_mbps` or `,column=ul_kbps`"),
+        "{}",
+        message(both.clone())
+    );
+    assert!(
+        message(format!("{both},column=ul")).contains("no column of this name with a unit among the columns")
+    );
+    assert!(message(format!("{both},column=rtt_ms")).contains("holds delays"));
+    let irish = file("irish.csv", IRISH);
+    assert_eq!(rates(format!("{irish},column=UL_bitrate")), [0.09, 0.08]);
+    let plain = file("plain.mbps", "0 1\n");
+    assert!(message(format!("{plain},column=dl_mbps")).contains("only tables have columns"));
 }
 
 /// In the form of Lumos5G 1.0, two runs. It was refused: no time column.
