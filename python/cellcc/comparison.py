@@ -49,6 +49,7 @@ class Conditions(TypedDict, total=False):
     extra_loss: str | None
     burst_loss: str | None
     jitter: Time | None
+    correlated_jitter: str | None
     access: str | None
     harq: str | None
     reverse_extra_delay: str | None

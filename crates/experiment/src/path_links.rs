@@ -49,7 +49,11 @@ impl PathLinks {
                 capacity: Arc::clone(capacity),
                 queue: scenario.queue_before(capacity, scenario.path.queue, scenario.endpoint.packet())?,
                 delay: delay.clone(),
-                jitter: Jitter { up_to: scenario.path.jitter, reorders: scenario.path.jitter_reorders },
+                jitter: Jitter {
+                    up_to: scenario.path.jitter,
+                    correlated: scenario.path.correlated_jitter,
+                    reorders: scenario.path.jitter_reorders,
+                },
                 loss: loss.clone(),
                 burst_loss: scenario.path.burst_loss,
                 access: scenario.path.access,

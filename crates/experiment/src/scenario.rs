@@ -2,7 +2,7 @@
 
 use crate::{Endpoint, Offset, ResolveError, Shared, Source};
 use cellcc_assist::NetAssist;
-use cellcc_link::{Access, BurstLoss, Harq, Policer, Queue, ShareOverTime};
+use cellcc_link::{Access, BurstLoss, CorrelatedJitter, Harq, Policer, Queue, ShareOverTime};
 use cellcc_units::{QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +80,9 @@ pub struct Path {
     /// Random extra delay of each data packet, uniform up to this.
     #[serde(skip_serializing_if = "is_zero")]
     pub jitter: Span,
+    /// Random extra delay that packets close in time share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub correlated_jitter: Option<CorrelatedJitter>,
     /// True if jitter lets packets overtake each other.
     #[serde(skip_serializing_if = "is_false")]
     pub jitter_reorders: bool,
@@ -266,6 +269,7 @@ impl Default for Path {
             extra_loss: String::new(),
             burst_loss: None,
             jitter: Span::ZERO,
+            correlated_jitter: None,
             jitter_reorders: false,
             reordered: ShareOverTime::constant(Ratio::ZERO),
             reordered_by: DEFAULT_LATENESS,

@@ -5,7 +5,7 @@ use super::takes::{
 };
 use super::{Condition, Section, both, flag, key, shell};
 use crate::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
-use cellcc_link::{Access, BurstLoss, Harq, Policer, ShareOverTime};
+use cellcc_link::{Access, BurstLoss, CorrelatedJitter, Harq, Policer, ShareOverTime};
 
 /// The rows in the order of help and docs.
 pub const SECTIONS: [Section; 5] = [
@@ -87,6 +87,11 @@ const PATH: &[Condition] = &[
     ),
     both("jitter", "path.jitter", time("0s to 60s, such as 5ms")).means(
         "Largest random extra delay of each data packet; packets stay in order unless path.jitter_reorders is set",
+    ),
+    both("correlated-jitter", "path.correlated_jitter", parsed::<CorrelatedJitter>("JITTER")).means(
+        "Random extra delay of data packets that changes over time, as recorded ones do: mean, standard deviation, and the time \
+         after which a correlation of 1/e is left, such as 'mean=15ms, sd=19ms, memory=30ms'; parts are optional, and `normal` \
+         replaces the log-normal distribution",
     ),
     shell("jitter-reorders", "path.jitter_reorders", SWITCH)
         .means("Let jitter reorder packets"),

@@ -185,7 +185,7 @@ fn waking_late_by_a_span_misses_no_later_arrival_of_that_span() {
 #[test]
 fn jitter_in_order_delays_and_jitter_that_reorders_overtakes_and_neither_loses() {
     for reorders in [false, true] {
-        let jitter = Jitter { up_to: Span::from_millis(5), reorders };
+        let jitter = Jitter { up_to: Span::from_millis(5), reorders, ..Jitter::NONE };
         let mut link = Link::new(LinkConfig { jitter, ..config(twelve_megabit(), "unlimited") }, 1);
         (0..500).for_each(|number| assert!(link.enqueue(Time::ZERO, full(number)).is_ok()));
         let mut outcome = Outcome::default();
@@ -291,9 +291,11 @@ proptest! {
             "pie(target=1ms, burst=5ms, update=1ms, limit=20ms, ecn)", "droptail(10kB, mark=2ms)",
         ][..]),
         jitter in prop_oneof![Just(0u64), Just(3_000)], reorders in any::<bool>(), lazily in any::<bool>(),
+        correlated in prop::sample::select(&["", "mean=3ms, sd=9ms", "normal, memory=2ms"][..]),
         access in any_access(), harq in any_harq(),
     ) {
-        let jitter = Jitter { up_to: Span::from_micros(jitter), reorders };
+        let correlated = correlated.parse().ok();
+        let jitter = Jitter { up_to: Span::from_micros(jitter), correlated, reorders };
         let mut link = Link::new(LinkConfig { jitter, access, harq, ..config(capacity, queue) }, 1);
         let mut outcome = Outcome::default();
         let (mut now, mut sent) = (Time::ZERO, 0);

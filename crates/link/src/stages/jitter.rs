@@ -1,5 +1,6 @@
 //! Jitter: a propagation delay that differs from packet to packet.
 
+use super::correlated_jitter::{CorrelatedJitter, CorrelatedOverTime};
 use cellcc_units::{Span, Time};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -10,8 +11,10 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 /// [`crate::Reordering`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter {
-    /// The longest extra delay. Each packet's is uniform between zero and this.
+    /// The longest extra delay that is drawn for each packet alone, uniform between zero and this.
     pub up_to: Span,
+    /// An extra delay that the next packet nearly has as well.
+    pub correlated: Option<CorrelatedJitter>,
     /// True if a packet may overtake the one before. Otherwise it arrives together with that one at the earliest, as
     /// over a radio link that delivers in order.
     pub reorders: bool,
@@ -19,7 +22,17 @@ pub struct Jitter {
 
 impl Jitter {
     /// No packet is later than another.
-    pub const NONE: Self = Self { up_to: Span::ZERO, reorders: false };
+    pub const NONE: Self = Self { up_to: Span::ZERO, correlated: None, reorders: false };
+
+    /// True where no packet is later than another.
+    pub fn is_none(&self) -> bool {
+        self.up_to.is_zero() && self.correlated.is_none()
+    }
+
+    /// The longest extra delay.
+    pub fn longest(&self) -> Span {
+        self.up_to + self.correlated.map_or(Span::ZERO, |correlated| correlated.longest())
+    }
 }
 
 /// Draws the extra delays.
@@ -27,6 +40,7 @@ impl Jitter {
 pub(crate) struct JitterOverTime {
     jitter: Jitter,
     generator: Pcg64Mcg,
+    correlated: Option<CorrelatedOverTime>,
 }
 
 /// Keeps the draws apart from those of other parts of a link with the same seed.
@@ -35,15 +49,21 @@ const STREAM: u64 = 0x6a69_7474_6572; // "jitter"
 impl JitterOverTime {
     /// `None` where no packet is later than another.
     pub(crate) fn new(jitter: Jitter, seed: u64) -> Option<Self> {
-        let generator = || Pcg64Mcg::seed_from_u64(seed ^ STREAM);
-        (!jitter.up_to.is_zero()).then(|| Self { jitter, generator: generator() })
+        (!jitter.is_none()).then(|| Self {
+            jitter,
+            generator: Pcg64Mcg::seed_from_u64(seed ^ STREAM),
+            correlated: jitter.correlated.map(|correlated| CorrelatedOverTime::new(correlated, seed)),
+        })
     }
 
     /// When a packet arrives that would arrive at `time` without jitter, the one before it having arrived at `before`.
     pub(crate) fn arrival(&mut self, time: Time, before: Time) -> Time {
         let ends = u128::from(self.jitter.up_to.as_nanos()) + 1;
         let extra = (u128::from(self.generator.next_u64()) * ends) >> 64;
-        let late = time + Span::from_nanos(extra as u64); // at most `up_to`
+        let mut late = time + Span::from_nanos(extra as u64); // at most `up_to`
+        if let Some(correlated) = &mut self.correlated {
+            late += correlated.at(time);
+        }
         if self.jitter.reorders { late } else { late.max(before) }
     }
 }
@@ -53,7 +73,7 @@ mod tests {
     use super::*;
 
     fn arrivals(reorders: bool, seed: u64) -> Vec<Time> {
-        let jitter = Jitter { up_to: Span::from_millis(5), reorders };
+        let jitter = Jitter { up_to: Span::from_millis(5), reorders, ..Jitter::NONE };
         let mut jitter = JitterOverTime::new(jitter, seed).unwrap();
         let mut before = Time::ZERO;
         let sent = |number| Time::ZERO + Span::from_millis(number);

@@ -10,6 +10,7 @@
 
 mod access;
 mod burst_loss;
+mod correlated_jitter;
 mod harq;
 mod jitter;
 mod loss;
@@ -18,6 +19,7 @@ mod reordering;
 
 pub use access::Access;
 pub use burst_loss::BurstLoss;
+pub use correlated_jitter::CorrelatedJitter;
 pub use harq::Harq;
 pub use jitter::Jitter;
 pub use policer::Policer;
@@ -83,12 +85,12 @@ impl LinkConfig {
     pub fn longest_way(&self, time: Time) -> Span {
         let access = self.access.map_or(Span::ZERO, |access| access.longest());
         let harq = self.harq.map_or(Span::ZERO, |harq| harq.longest());
-        access + harq + self.delay.at(time) + self.jitter.up_to
+        access + harq + self.delay.at(time) + self.jitter.longest()
     }
 
     /// True where the delay of a packet follows from when it leaves: no packet overtakes another.
     pub(crate) fn has_no_jitter(&self) -> bool {
-        self.jitter.up_to.is_zero()
+        self.jitter.is_none()
     }
 
     /// This link in a cell with slots of this length.

@@ -144,7 +144,7 @@ impl Random {
     }
 
     /// Standard normal: Box and Muller (1958).
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let (radius, angle) = (self.uniform(), self.uniform());
         libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(std::f64::consts::TAU * angle)
     }

@@ -199,6 +199,28 @@ fn repetitions_and_access_lengthen_round_trips() {
     assert!(acknowledged - rtt > 1.0 && not_in_the_queue == queueing, "{acknowledged} ms");
 }
 
+#[test]
+fn correlated_jitter_lengthens_the_path_by_its_mean_and_keeps_the_order() {
+    let rtt = |jitter: &str, reorders: bool| {
+        let records = compare(&["fixed-rate(rate=1Mbit/s)"], "rate=30Mbit/s", |file| {
+            file.duration = Span::from_secs(60);
+            file.path.rtt = Span::from_millis(40);
+            (file.path.correlated_jitter, file.path.jitter_reorders) = (jitter.parse().ok(), reorders);
+        });
+        let total = &records[1].total;
+        assert_eq!(total.lost_packets, 0);
+        total.rtt_mean_ms.expect("packets")
+    };
+    // A packet every 12 ms and changes of 2 ms: none catches up with another. 5,000 values with a memory of 2.5 of them are worth
+    // 1,000, so that the mean is certain to 0.06 ms.
+    let (steady, late) = (rtt("", false), rtt("normal, mean=10ms, sd=2ms", false));
+    assert!((late - steady - 10.0).abs() < 0.25, "{steady} ms, {late} ms");
+    // Packets that wait for one before them are later than the mean of 15 ms. Where they may overtake it, only those that arrive before
+    // later ones are RTT samples.
+    let (in_order, overtaking) = (rtt("memory=5ms", false), rtt("memory=5ms", true));
+    assert!(in_order > steady + 15.0 && overtaking < steady + 15.0, "{in_order} ms, {overtaking} ms");
+}
+
 /// The series of ABC on 12 and 24 Mbit/s, five seconds each in turn, at 100 ms: throughput and queueing delay, in bins of 20 ms.
 fn square_wave(scheme: &str) -> (Vec<f32>, Vec<f32>) {
     let wave = "step=12Mbit/s@5s,24Mbit/s@5s,12Mbit/s@5s,24Mbit/s@5s,12Mbit/s@5s";

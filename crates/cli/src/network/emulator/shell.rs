@@ -114,7 +114,8 @@ fn scenario(args: &Args) -> Result<Scenario, Exit> {
     let conditions::Flags(given) = &args.path;
     let file = with_path(args.scenario.as_deref().map(Request::read).transpose()?, &args.path)?;
     ranges::check_emulated(&file, Bytes::new(args.how.mtu.into()))?;
-    if given.contains_key("path.jitter_reorders") && file.path.jitter.is_zero() {
+    let has_jitter = !file.path.jitter.is_zero() || file.path.correlated_jitter.is_some();
+    if given.contains_key("path.jitter_reorders") && !has_jitter {
         return Err(Exit::input(
             "--jitter-reorders without --jitter changes nothing; write for example --jitter 5ms",
         ));
