@@ -21,11 +21,11 @@ use cellcc_units::{Span, Time};
 /// Correlated jitter, as it is written: `mean=15ms, sd=19ms, memory=30ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorrelatedJitter {
-    /// Mean of the extra delay; of a normal one before what is below zero is cut.
+    /// Mean of the extra delay; for a normal distribution, before negative values are cut to zero.
     pub mean: Span,
-    /// Its standard deviation, likewise.
+    /// Standard deviation of the extra delay, before the same cut.
     pub sd: Span,
-    /// After this time a correlation of 1/e is left.
+    /// Time after which the correlation has fallen to 1/e.
     pub memory: Span,
     /// True for a normal distribution, false for a log-normal one.
     pub normal: bool,

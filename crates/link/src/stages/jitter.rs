@@ -13,7 +13,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 pub struct Jitter {
     /// The longest extra delay that is drawn for each packet alone, uniform between zero and this.
     pub up_to: Span,
-    /// An extra delay that the next packet nearly has as well.
+    /// An extra delay that wanders: packets close in time have nearly the same.
     pub correlated: Option<CorrelatedJitter>,
     /// True if a packet may overtake the one before. Otherwise it arrives together with that one at the earliest, as
     /// over a radio link that delivers in order.

@@ -35,7 +35,7 @@ enum Unit {
 /// A data set that is read as it was published. Names are in their canonical form.
 struct Published {
     time: (&'static str, Clock),
-    /// The columns of rates, the first of which is read where none is named, and their factor to Mbit/s.
+    /// The columns of rates, and their factor to Mbit/s. Unless a column is named, the first one is read.
     rates: (&'static [&'static str], f64),
     run: Option<&'static str>,
 }
