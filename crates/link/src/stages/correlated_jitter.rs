@@ -127,7 +127,7 @@ mod tests {
         let delays = (1..=COUNT).map(|number| jitter.at(Time::ZERO + every * number).as_secs_f64() * 1e3);
         let delays: Vec<f64> = delays.collect();
         let mean = delays.iter().sum::<f64>() / COUNT as f64;
-        let variance = delays.iter().map(|delay| (delay - mean).powi(2)).sum::<f64>() / COUNT as f64;
+        let variance = delays.iter().map(|delay| (delay - mean) * (delay - mean)).sum::<f64>() / COUNT as f64;
         let together = delays.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
         [mean, variance.sqrt(), together / (COUNT as f64 * variance)]
     }
