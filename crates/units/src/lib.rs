@@ -1,6 +1,5 @@
 //! The quantities of cellcc as types, each with one text form: [`Time`] and [`Span`] in nanoseconds (`"20ms"`),
-//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`). The one way to read a file that
-//! a user names is also here, [`input`], to write one, [`output`], and to print an untrusted name, [`printable`].
+//! [`Rate`] in bytes per second (`"12Mbit/s"`), [`Bytes`] (`"1500B"`) and [`Ratio`] (`"80%"`).
 //!
 //! Arithmetic saturates at the ends of the range: a window or a deadline that grows without bound stays at the
 //! largest value and never wraps to a small one.
@@ -27,7 +26,8 @@ pub use ratio::Ratio;
 pub use text::ParseError;
 pub use time::{Span, Time};
 
-// Internal, exact version: files, notations and messages of cellcc itself.
+// Internal, exact version: the one way to read a file that a user names (`input`), to write one (`output`), and to print an
+// untrusted name (`printable`); notations and messages.
 #[doc(hidden)]
 pub use self::{
     parts::{NotZero, Parts, name_and_parts},
