@@ -42,7 +42,8 @@ impl AssistedPath for TracedPath {
     }
 
     fn network_rtt(&self, now: Time) -> Span {
-        self.network.at(now)
+        let uplink = self.uplink.as_ref().map_or(Span::ZERO, |uplink| uplink.delay_at(now));
+        self.network.at(now) + self.downlink.delay_at(now) + uplink
     }
 
     fn strikes(&mut self, fault: ReportFault) -> bool {

@@ -13,17 +13,19 @@
 //! `docs/synthetic-links.md` shows real next to synthetic; `tools/fit-synthetic` prints the constants of `fitted.rs`.
 
 mod fitted;
+mod scripted;
 #[cfg(test)]
 mod statistics;
 #[cfg(test)]
 mod tests;
 
 use crate::Capacity;
+use crate::delay::repeating::Repeating;
 use cellcc_units::{Rate, Span};
-use fitted::LINKS;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
-use std::sync::Arc;
+use scripted::Round;
+use std::sync::{Arc, LazyLock};
 
 /// Default length of a synthetic link: the length of the shortest 5G trace.
 pub const DEFAULT_LENGTH: Span = Span::from_secs(180);
@@ -35,16 +37,31 @@ const SECOND: Span = Span::from_secs(1);
 const SLOT: Span = Span::from_millis(10);
 const SLOTS_PER_SECOND: usize = 100;
 
-/// A named synthetic link: its meaning, and the fitted numbers behind it.
+/// A named synthetic link.
 #[derive(Debug)]
 pub struct SyntheticLink {
     /// Its name for [`generate`].
     pub name: &'static str,
     /// Its meaning in one line.
     pub description: &'static str,
-    /// The seed for a single run: the first whose link of [`DEFAULT_LENGTH`] has the mean rate of the kind within 5 %
-    /// and its mean 1-s jump within 10 %. Seeds differ as much as real traces do.
+    /// The seed for a single run. That of a fitted link is the first whose link of [`DEFAULT_LENGTH`] has the mean rate of the
+    /// kind within 5 % and its mean 1-s jump within 10 %. Seeds differ as much as real traces do.
     pub typical_seed: u64,
+    model: Model,
+}
+
+#[derive(Debug)]
+enum Model {
+    Fitted(&'static Fitted),
+    Scripted(&'static scripted::Script),
+}
+
+/// The numbers of a link that was fitted to recorded rates.
+#[derive(Debug)]
+struct Fitted {
+    name: &'static str,
+    description: &'static str,
+    typical_seed: u64,
     /// Distribution of the 1-s rates: (share of the seconds that are slower, Mbit/s), straight lines between.
     rates: &'static [(f64, f64)],
     /// Share of the variance that is drawn once for the whole link.
@@ -76,6 +93,21 @@ struct Bursts {
 
 /// All synthetic links, with their names and descriptions.
 pub fn names() -> &'static [SyntheticLink] {
+    static LINKS: LazyLock<Vec<SyntheticLink>> = LazyLock::new(|| {
+        let fitted = fitted::LINKS.iter().map(|link| SyntheticLink {
+            name: link.name,
+            description: link.description,
+            typical_seed: link.typical_seed,
+            model: Model::Fitted(link),
+        });
+        let scripted = scripted::SCRIPTS.iter().map(|link| SyntheticLink {
+            name: link.name,
+            description: link.description,
+            typical_seed: 1,
+            model: Model::Scripted(link),
+        });
+        fitted.chain(scripted).collect()
+    });
     &LINKS
 }
 
@@ -87,9 +119,10 @@ pub(crate) fn known() -> String {
 /// The synthetic link of this name; `None` where there is none. It is one link: every run sees the same, whatever the
 /// run's own seed.
 pub fn link(name: &str) -> Option<Arc<Capacity>> {
-    let link = names().iter().find(|link| link.name == name)?;
-    let steps = generate(name, link.typical_seed, DEFAULT_LENGTH)?;
-    Capacity::from_steps(steps).ok().map(Arc::new)
+    let seed = names().iter().find(|link| link.name == name)?.typical_seed;
+    let Round { rates, delays } = round(name, seed, DEFAULT_LENGTH)?;
+    let capacity = Capacity::from_steps(rates).ok()?;
+    Some(Arc::new(Capacity { delay: Repeating::new(&delays), ..capacity }))
 }
 
 /// The synthetic link `name` as steps: how long each lasts, and its rate. `None` where there is no such link.
@@ -97,27 +130,52 @@ pub fn link(name: &str) -> Option<Arc<Capacity>> {
 /// The steps last `length` together (at most [`LONGEST`]). Equal names and seeds give equal steps on every machine, and a
 /// longer link begins with the steps of the shorter one, up to the step in which that one ends.
 pub fn generate(name: &str, seed: u64, length: Span) -> Option<Vec<(Span, Rate)>> {
-    let index = LINKS.iter().position(|link| link.name == name)?;
-    let link = &LINKS[index];
-    // The upper bits keep one seed from giving every link the same ups and downs.
-    let mut draws = Draws(Pcg64::seed_from_u64(seed ^ ((index as u64) << 56)));
-    let mut level = Level::new(link, &mut draws);
-    let mut within = link.bursts.as_ref().map(|bursts| Within::new(bursts, &mut draws));
+    round(name, seed, length).map(|round| round.rates)
+}
 
-    let mut steps = Vec::new();
-    let mut left = length.min(LONGEST);
-    while !left.is_zero() {
-        let mbit = quantile(link.rates, level.next(&mut draws));
-        match &mut within {
-            None => push(&mut steps, &mut left, SECOND, mbit),
-            Some(within) => {
-                for factor in within.second(&mut draws) {
-                    push(&mut steps, &mut left, SLOT, mbit * factor);
+fn round(name: &str, seed: u64, length: Span) -> Option<Round> {
+    let (index, link) = (0_u64..).zip(names()).find(|(_, link)| link.name == name)?;
+    // The upper bits keep one seed from giving every link the same ups and downs.
+    let mut draws = Draws(Pcg64::seed_from_u64(seed ^ (index << 56)));
+    let length = length.min(LONGEST);
+    Some(match link.model {
+        Model::Fitted(link) => Round { rates: link.rates(&mut draws, length), delays: Vec::new() },
+        Model::Scripted(script) => {
+            let Round { rates, delays } = script.play(&mut draws, length);
+            Round { rates: first(rates, length), delays: first(delays, length) }
+        }
+    })
+}
+
+/// The steps of the first `length`.
+fn first<V>(steps: Vec<(Span, V)>, length: Span) -> Vec<(Span, V)> {
+    let mut left = length;
+    let cut = steps.into_iter().map(|(span, value)| {
+        let span = span.min(left);
+        left = left.saturating_sub(span);
+        (span, value)
+    });
+    cut.take_while(|(span, _)| !span.is_zero()).collect()
+}
+
+impl Fitted {
+    fn rates(&self, draws: &mut Draws, length: Span) -> Vec<(Span, Rate)> {
+        let mut level = Level::new(self, draws);
+        let mut within = self.bursts.as_ref().map(|bursts| Within::new(bursts, draws));
+        let (mut steps, mut left) = (Vec::new(), length);
+        while !left.is_zero() {
+            let mbit = quantile(self.rates, level.next(draws));
+            match &mut within {
+                None => push(&mut steps, &mut left, SECOND, mbit),
+                Some(within) => {
+                    for factor in within.second(draws) {
+                        push(&mut steps, &mut left, SLOT, mbit * factor);
+                    }
                 }
             }
         }
+        steps
     }
-    Some(steps)
 }
 
 fn push(steps: &mut Vec<(Span, Rate)>, left: &mut Span, span: Span, mbit: f64) {
@@ -137,14 +195,14 @@ fn quantile(rates: &[(f64, f64)], share: f64) -> f64 {
 
 /// The parts of the 1-s level, each a standard normal deviate.
 struct Level<'a> {
-    link: &'a SyntheticLink,
+    link: &'a Fitted,
     place: f64,
     drift: Autoregressive,
     step: f64,
 }
 
 impl<'a> Level<'a> {
-    fn new(link: &'a SyntheticLink, draws: &mut Draws) -> Self {
+    fn new(link: &'a Fitted, draws: &mut Draws) -> Self {
         let place = draws.normal();
         Self { link, place, drift: Autoregressive::new(link.drift_s, draws), step: draws.normal() }
     }
@@ -234,5 +292,16 @@ impl Draws {
     fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(self.uniform()));
         radius * libm::cos(core::f64::consts::TAU * self.uniform())
+    }
+
+    /// A Poisson deviate of this mean, by products of uniform ones (Knuth).
+    fn poisson(&mut self, mean: f64) -> u32 {
+        let end = libm::exp(-mean);
+        let (mut count, mut product) = (0, self.uniform());
+        while product > end {
+            count += 1;
+            product *= self.uniform();
+        }
+        count
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn measure(
             return Err(RunError::stopped(departed_at));
         }
         let queued_at = service_begins(capacity, free_at.max(start), departed_at);
-        let arrived_at = departed_at + there(departed_at);
+        let arrived_at = departed_at + there(departed_at) + capacity.delay_at(departed_at);
         let back = back(arrived_at) + sender.extra_rtt;
         sender.acknowledged_at = sender.acknowledged_at.max(arrived_at + back);
         if warms_up && departed_at >= scenario.measured_from() {

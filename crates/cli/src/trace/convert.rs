@@ -56,7 +56,8 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
             args.bin
         )));
     }
-    let Source { capacity, notes, .. } = super::open(&args.from, args.reading)?;
+    let Source { capacity, mut notes, .. } = super::open(&args.from, args.reading)?;
+    notes.extend(capacity.delay_note().map(|note| format!("{note}: the output has only the rates")));
     notes.iter().for_each(|note| tell(&format!("{}: {note}", args.from)));
     let length = args.duration.or(capacity.period()).ok_or_else(|| {
         Exit::input(format!("`{}` has no end; say how much to write, such as --duration 60s", args.from))

@@ -45,6 +45,7 @@ pub(super) fn run(args: &Args) -> Result<(), Exit> {
         let source = super::open(text, args.reading)?;
         let stats = CapacityStats::new(&source.capacity, ENDLESS);
         let mut notes = source.notes;
+        notes.extend(source.capacity.delay_note());
         notes.extend(stats.outage_throughout());
         infos.push(Info { trace: source.name, sha256: source.hash, stats, notes });
     }

@@ -61,6 +61,9 @@ pub(crate) enum Stretch {
 
 /// All stretches once, one after the other; then the first again, as in a trace.
 pub(crate) fn join(stretches: &[Stretch]) -> Result<Capacity, CapacityError> {
+    if stretches.iter().any(|stretch| matches!(stretch, Stretch::Link(link) if link.delay.is_some())) {
+        return Err(CapacityError::JoinOfDelays);
+    }
     let is_opportunities = |stretch: &Stretch| match stretch {
         Stretch::Link(capacity) => Some(capacity.is_opportunities()),
         Stretch::Gap(_) => None,
@@ -74,7 +77,7 @@ pub(crate) fn join(stretches: &[Stretch]) -> Result<Capacity, CapacityError> {
         true => Shape::Opportunities(join_opportunities(stretches)?),
         false => Shape::Steps(join_steps(stretches)?),
     };
-    Ok(Capacity { shape })
+    Ok(shape.into())
 }
 
 fn join_steps(stretches: &[Stretch]) -> Result<Steps, CapacityError> {

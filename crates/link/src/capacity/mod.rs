@@ -10,6 +10,7 @@ pub(crate) mod steps;
 
 use crate::capacity::opportunities::Opportunities;
 use crate::capacity::steps::Steps;
+use crate::delay::repeating::Repeating;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use thiserror::Error;
 
@@ -21,6 +22,15 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capacity {
     pub(crate) shape: Shape,
+    /// A delay of the link's own behind the service.
+    pub(crate) delay: Option<Repeating>,
+}
+
+impl From<Shape> for Capacity {
+    /// Without a delay.
+    fn from(shape: Shape) -> Self {
+        Self { shape, delay: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +78,9 @@ pub enum CapacityError {
         /// Length of the cut capacity.
         period: Span,
     },
+    /// A piece with a delay of its own.
+    #[error("it joins a link that has a delay of its own, which a join does not carry: run that link alone")]
+    JoinOfDelays,
     /// A cut of something that has no end.
     #[error("it has no end, so that no part of it can be cut out: leave `offset` and `duration` out")]
     CutOfEndless,
@@ -99,7 +112,7 @@ impl Capacity {
     /// # Errors
     /// Where nothing is ever carried, or a rate or the whole length is out of range.
     pub fn from_steps(steps: Vec<(Span, Rate)>) -> Result<Self, CapacityError> {
-        Steps::new(&steps, true).map(|steps| Self { shape: Shape::Steps(steps) })
+        Steps::new(&steps, true).map(|steps| Shape::Steps(steps).into())
     }
 
     /// Rates that each last for a time; the last one stays for ever, whatever its length.
@@ -107,7 +120,7 @@ impl Capacity {
     /// # Errors
     /// As [`Capacity::from_steps`], but the last rate, or all of them, may be zero.
     pub fn from_steps_holding_last(steps: Vec<(Span, Rate)>) -> Result<Self, CapacityError> {
-        Steps::new(&steps, false).map(|steps| Self { shape: Shape::Steps(steps) })
+        Steps::new(&steps, false).map(|steps| Shape::Steps(steps).into())
     }
 
     /// Delivery opportunities in Mahimahi's sense: at each of these milliseconds 1500 bytes may leave; an unused opportunity is
@@ -117,7 +130,7 @@ impl Capacity {
     /// # Errors
     /// Where the list is empty or out of order, ends at 0, or is longer than a year.
     pub fn from_opportunities(millis: impl IntoIterator<Item = u64>) -> Result<Self, CapacityError> {
-        Opportunities::new(millis).map(|list| Self { shape: Shape::Opportunities(list) })
+        Opportunities::new(millis).map(|list| Shape::Opportunities(list).into())
     }
 
     /// The part from `offset` on, for `duration` (to the end without one), repeating.
@@ -136,7 +149,8 @@ impl Capacity {
                 Shape::Opportunities(list.cut(offset.as_nanos(), duration.as_nanos())?)
             }
         };
-        Ok(Self { shape })
+        let delay = self.delay.as_ref().and_then(|delay| delay.part(offset.as_nanos(), duration.as_nanos()));
+        Ok(Self { shape, delay })
     }
 
     /// Shifts the beginning by `offset`: the capacity at `offset` is then at time zero. A capacity without a period
@@ -151,7 +165,7 @@ impl Capacity {
             }
             Shape::Opportunities(list) => Shape::Opportunities(list.beginning_at(offset)),
         };
-        Self { shape }
+        Self { shape, delay: self.delay.as_ref().and_then(|delay| delay.beginning_at(offset)) }
     }
 
     /// Keeps one period, and nothing after it: Mahimahi's `--once`. A capacity without a period stays as it
@@ -172,7 +186,7 @@ impl Capacity {
                 Shape::Opportunities(Opportunities { list: list.list.clone(), period })
             }
         };
-        Ok(Self { shape })
+        Ok(Self { shape, delay: self.delay.clone() })
     }
 
     /// The bytes that can leave after `from` and not later than `to`. Additive, and never less than the delivery of a
@@ -239,6 +253,19 @@ impl Capacity {
         }
     }
 
+    /// The delay of the link's own for a packet that leaves it at `time`, in addition to the path's.
+    pub fn delay_at(&self, time: Time) -> Span {
+        self.delay.as_ref().map_or(Span::ZERO, |delay| delay.at(time))
+    }
+
+    /// A sentence about the link's own delay for people; `None` where it has none.
+    pub fn delay_note(&self) -> Option<String> {
+        let longest = self.delay.as_ref()?.longest();
+        Some(format!(
+            "up to {longest} of delay of its own over time, which belongs to the link and not to its rates"
+        ))
+    }
+
     /// True for Mahimahi opportunities, false for rates.
     pub fn is_opportunities(&self) -> bool {
         matches!(self.shape, Shape::Opportunities(_))
@@ -257,6 +284,9 @@ pub(crate) const NANOS_PER_SEC: u128 = 1_000_000_000;
 impl Capacity {
     /// Feeds `sink` the canonical form, the input of a content hash.
     pub(crate) fn canonical(&self, mut sink: impl FnMut(&[u8])) {
+        if let Some(delay) = &self.delay {
+            delay.canonical(&mut sink);
+        }
         match &self.shape {
             Shape::Steps(steps) => {
                 sink(if steps.repeats { b"rate, repeating" } else { b"rate, holding" });

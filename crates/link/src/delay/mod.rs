@@ -2,6 +2,7 @@
 
 pub(crate) mod floor;
 pub(crate) mod line;
+pub(crate) mod repeating;
 
 use crate::capacity::schedule::{self, MAX_TEXT_BYTES, Schedule, StepsError};
 use crate::trace::{self, Choice, Problem, TraceError};

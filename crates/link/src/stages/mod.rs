@@ -77,15 +77,17 @@ impl LinkConfig {
     /// Two links, one behind the other, that do the same: the first up to the service, the second behind it.
     pub fn split(self) -> [Self; 2] {
         let Self { capacity, queue, delay, jitter, loss, burst_loss, access, harq } = self;
+        let behind = Capacity { delay: capacity.delay.clone(), ..Capacity::unlimited() };
+        let capacity = Arc::new(Capacity { delay: None, ..(*capacity).clone() });
         let until_served = Self { capacity, queue, loss, burst_loss, access, ..Self::transparent() };
-        [until_served, Self { delay, jitter, harq, ..Self::transparent() }]
+        [until_served, Self { capacity: Arc::new(behind), delay, jitter, harq, ..Self::transparent() }]
     }
 
     /// The longest way of a packet that finds the queue empty and leaves at `time`, except for its service.
     pub fn longest_way(&self, time: Time) -> Span {
         let access = self.access.map_or(Span::ZERO, |access| access.longest());
         let harq = self.harq.map_or(Span::ZERO, |harq| harq.longest());
-        access + harq + self.delay.at(time) + self.jitter.longest()
+        access + harq + self.delay.at(time) + self.capacity.delay_at(time) + self.jitter.longest()
     }
 
     /// True where the delay of a packet follows from when it leaves: no packet overtakes another.
@@ -134,6 +136,8 @@ pub(crate) struct Timing {
 struct Radio {
     access: Option<AccessOverTime>,
     harq: Option<HarqOverTime>,
+    /// The link, where it has a delay of its own.
+    delayed: Option<Arc<Capacity>>,
     jitter: Option<JitterOverTime>,
 }
 
@@ -172,9 +176,10 @@ impl Radio {
         let radio = Self {
             access: config.access.map(|access| AccessOverTime::new(access, seed)),
             harq: config.harq.map(|harq| HarqOverTime::new(harq, seed)),
+            delayed: config.capacity.delay.is_some().then(|| Arc::clone(&config.capacity)),
             jitter: JitterOverTime::new(config.jitter, seed),
         };
-        let is_empty = matches!(radio, Self { access: None, harq: None, jitter: None });
+        let is_empty = matches!(radio, Self { access: None, harq: None, delayed: None, jitter: None });
         (!is_empty).then(|| Box::new(radio))
     }
 
@@ -197,7 +202,8 @@ impl Radio {
             access.on_departed(departed_at);
         }
         let released_at = self.harq.as_mut().map_or(departed_at, |harq| harq.release(departed_at));
-        let arrived_at = released_at + delay;
+        let own = self.delayed.as_ref().map_or(Span::ZERO, |link| link.delay_at(departed_at));
+        let arrived_at = released_at + delay + own;
         match &mut self.jitter {
             None => arrived_at.max(last_arrival),
             Some(jitter) => jitter.arrival(arrived_at, last_arrival),

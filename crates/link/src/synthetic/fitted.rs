@@ -1,9 +1,9 @@
 //! The fitted numbers, as `tools/fit-synthetic/fit.py` prints them. `docs/synthetic-links.md` names the traces.
 
-use super::{Bursts, SyntheticLink};
+use super::{Bursts, Fitted};
 
-pub(super) static LINKS: [SyntheticLink; 5] = [
-    SyntheticLink {
+pub(super) static LINKS: [Fitted; 5] = [
+    Fitted {
         name: "5g-mmwave-walk",
         description: "millimetre-wave 5G downlink, walking: 580 Mbit/s on average, 0 to 1850, steps of hundreds",
         typical_seed: 23,
@@ -28,7 +28,7 @@ pub(super) static LINKS: [SyntheticLink; 5] = [
         step_s: 4.0,
         bursts: None,
     },
-    SyntheticLink {
+    Fitted {
         name: "5g-mmwave-drive",
         description: "millimetre-wave 5G downlink, driving: half the time an LTE-like 120 Mbit/s, up to 1800",
         typical_seed: 129,
@@ -53,7 +53,7 @@ pub(super) static LINKS: [SyntheticLink; 5] = [
         step_s: 6.0,
         bursts: None,
     },
-    SyntheticLink {
+    Fitted {
         name: "lte-drive",
         description: "LTE downlink in a car, taxi or bus: 10 Mbit/s on average, 0 to 50, outages of seconds",
         typical_seed: 8,
@@ -83,7 +83,7 @@ pub(super) static LINKS: [SyntheticLink; 5] = [
             fast: 0.431,
         }),
     },
-    SyntheticLink {
+    Fitted {
         name: "lte-static",
         description: "LTE downlink at one spot, at home or in a crowd: 10 Mbit/s on average, bursty, rarely out",
         typical_seed: 17,
@@ -114,7 +114,7 @@ pub(super) static LINKS: [SyntheticLink; 5] = [
             fast: 0.381,
         }),
     },
-    SyntheticLink {
+    Fitted {
         name: "3g",
         description: "3G downlink (UMTS, HSPA+), on foot, in cars and in the subway: 6 Mbit/s on average, 0 to 17",
         typical_seed: 103,

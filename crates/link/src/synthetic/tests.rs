@@ -1,5 +1,7 @@
+use super::fitted::LINKS;
 use super::statistics::{STATISTICS, Series, Tolerance, mean, mean_jump};
 use super::*;
+use cellcc_units::Time;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,16 +13,16 @@ use std::sync::LazyLock;
 const SEEDS: u64 = 200;
 const SEEDS_WITHOUT_SLOTS: u64 = 2_000;
 
-fn synthetic(link: &SyntheticLink) -> Vec<Series> {
+fn synthetic(link: &Fitted) -> Vec<Series> {
     let seeds = if link.bursts.is_some() { SEEDS } else { SEEDS_WITHOUT_SLOTS };
     (1..=seeds).map(|seed| series(link, &generate(link.name, seed, DEFAULT_LENGTH).unwrap())).collect()
 }
 
-/// The statistics of every link, in the order of [`names`]; measured once for all tests.
+/// The statistics of every link, in the order of [`LINKS`]; measured once for all tests.
 static SYNTHETIC: LazyLock<Vec<Vec<Option<f64>>>> =
-    LazyLock::new(|| names().iter().map(|link| measure(&synthetic(link))).collect());
+    LazyLock::new(|| LINKS.iter().map(|link| measure(&synthetic(link))).collect());
 
-fn series(link: &SyntheticLink, steps: &[(Span, Rate)]) -> Series {
+fn series(link: &Fitted, steps: &[(Span, Rate)]) -> Series {
     let rates: Vec<f64> = steps.iter().map(|(_, rate)| rate.as_mbit_per_sec()).collect();
     match link.bursts {
         None => Series { seconds: rates, slots: None },
@@ -62,7 +64,7 @@ fn sources(link: &str) -> &'static [(&'static str, &'static str, &'static str)] 
     }
 }
 
-fn real(root: &Path, link: &SyntheticLink) -> Vec<Series> {
+fn real(root: &Path, link: &Fitted) -> Vec<Series> {
     let mut paths: Vec<PathBuf> = Vec::new();
     for (folder, begin, end) in sources(link.name) {
         let before = paths.len();
@@ -109,10 +111,10 @@ fn shown(value: Option<f64>) -> String {
 /// A Markdown table: a row for each statistic, a column for each link; `cell` is given both positions.
 fn table(cell: impl Fn(usize, usize) -> String) -> String {
     let row = |first: &str, cells: Vec<String>| format!("| {first} | {} |\n", cells.join(" | "));
-    let mut text = row("", names().iter().map(|link| link.name.to_string()).collect());
-    text += &row("---", vec!["---".into(); names().len()]);
+    let mut text = row("", LINKS.iter().map(|link| link.name.to_string()).collect());
+    text += &row("---", vec!["---".into(); LINKS.len()]);
     for (index, statistic) in STATISTICS.iter().enumerate() {
-        text += &row(statistic.name, (0..names().len()).map(|link| cell(link, index)).collect());
+        text += &row(statistic.name, (0..LINKS.len()).map(|link| cell(link, index)).collect());
     }
     text
 }
@@ -149,7 +151,7 @@ fn the_links_behave_like_the_real_traces_they_stand_for() {
         writeln!(std::io::stderr(), "left out: CELLCC_TRACES names no folder of real traces").unwrap();
         return;
     };
-    let real: Vec<_> = names().iter().map(|link| measure(&real(Path::new(&root), link))).collect();
+    let real: Vec<_> = LINKS.iter().map(|link| measure(&real(Path::new(&root), link))).collect();
 
     let table = table(|link, index| match real[link][index] {
         None => "-".into(),
@@ -160,7 +162,7 @@ fn the_links_behave_like_the_real_traces_they_stand_for() {
     assert!(page.contains(&table), "docs/synthetic-links.md should contain\n{table}");
 
     let mut misses = Vec::new();
-    for ((link, real), synthetic) in names().iter().zip(&real).zip(SYNTHETIC.iter()) {
+    for ((link, real), synthetic) in LINKS.iter().zip(&real).zip(SYNTHETIC.iter()) {
         for ((statistic, real), synthetic) in STATISTICS.iter().zip(real).zip(synthetic) {
             let (Some(real), Some(synthetic)) = (real, synthetic) else { continue };
             let allowed = match statistic.tolerance {
@@ -180,7 +182,7 @@ fn the_links_behave_like_the_real_traces_they_stand_for() {
 fn the_typical_seed_is_the_first_that_is_like_the_average_of_all() {
     let column = |of: &str| STATISTICS.iter().position(|statistic| statistic.name == of).unwrap();
     let (means, jumps) = (column("mean, Mbit/s"), column("mean 1-s jump, Mbit/s"));
-    for (link, all) in names().iter().zip(SYNTHETIC.iter()) {
+    for (link, all) in LINKS.iter().zip(SYNTHETIC.iter()) {
         let near = |value: f64, wanted: Option<f64>, share| (value / wanted.unwrap() - 1.0).abs() <= share;
         let is_typical = |&seed: &u64| {
             let one = [series(link, &generate(link.name, seed, DEFAULT_LENGTH).unwrap())];
@@ -192,7 +194,7 @@ fn the_typical_seed_is_the_first_that_is_like_the_average_of_all() {
 
 #[test]
 fn every_link_has_a_distribution_that_rises_from_0_to_1() {
-    for link in names() {
+    for link in &LINKS {
         assert_eq!((link.rates[0].0, link.rates[link.rates.len() - 1].0), (0.0, 1.0), "{}", link.name);
         assert!(link.rates.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1), "{}", link.name);
         assert!(link.place + link.drift <= 1.0, "{}", link.name);
@@ -207,9 +209,15 @@ fn an_unknown_name_gives_no_link() {
 #[test]
 fn the_same_seed_gives_the_same_link_and_another_seed_another() {
     for link in names() {
-        let first = generate(link.name, 1, DEFAULT_LENGTH);
-        assert_eq!(generate(link.name, 1, DEFAULT_LENGTH), first);
-        assert_ne!(generate(link.name, 2, DEFAULT_LENGTH), first);
+        let made =
+            |seed| round(link.name, seed, DEFAULT_LENGTH).map(|Round { rates, delays }| (rates, delays));
+        assert_eq!(made(1), made(1));
+        assert_eq!(
+            made(2) == made(1),
+            link.name == "wifi-suspension",
+            "{}: nothing is drawn in a suspension",
+            link.name
+        );
     }
 }
 
@@ -230,4 +238,95 @@ fn a_link_lasts_as_long_as_asked_and_begins_like_a_shorter_one() {
 fn an_endless_link_is_cut_to_a_day() {
     let steps = generate("5g-mmwave-walk", 1, Span::MAX).unwrap();
     assert_eq!(steps.len(), 86_400);
+}
+
+#[test]
+fn a_suspension_holds_what_comes_and_then_lets_it_go_at_once() {
+    let link = link("wifi-suspension").unwrap();
+    let mbit = |from, to| {
+        let at = |millis| Time::ZERO + Span::from_millis(millis);
+        link.rate_in(at(from), at(to)).as_mbit_per_sec().round()
+    };
+    assert_eq!(
+        [mbit(0, 1799), mbit(1800, 1999), mbit(1800, 2000), mbit(2000, 3799)],
+        [50.0, 0.0, 50.0, 50.0]
+    );
+}
+
+#[test]
+fn the_delay_of_a_scripted_link_repeats_with_it_and_follows_its_parts() {
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    for (name, from, to, longest) in [("wifi-spikes", 9_000, 10_000, 140), ("wifi-fade", 1_000, 3_000, 250)] {
+        let link = link(name).unwrap();
+        let during = (from..to).map(|millis| link.delay_at(at(millis))).max().unwrap();
+        assert!(during > Span::from_millis(100) && during <= Span::from_millis(longest), "{name}: {during}");
+        assert!((to..to + 7_000).all(|millis| link.delay_at(at(millis)).is_zero()), "{name}");
+        let cut = link.cut(Span::from_secs(9), None).unwrap();
+        let later = link.beginning_at(Span::from_secs(9));
+        for millis in (0..20_000).step_by(7) {
+            let own = link.delay_at(at(9_000 + millis));
+            assert_eq!(
+                [cut.delay_at(at(millis)), later.delay_at(at(millis))],
+                [own; 2],
+                "{name} at {millis} ms"
+            );
+            assert_eq!(
+                link.delay_at(at(180_000 + millis)),
+                link.delay_at(at(millis)),
+                "{name} at {millis} ms"
+            );
+        }
+        let refused = format!("join({name};3g)").parse::<crate::CapacitySpec>().unwrap().open(super::link);
+        assert!(refused.unwrap_err().to_string().contains("delay of its own"), "{name}");
+    }
+}
+
+/// Mean, standard deviation, three percentiles and the mean change from one to the next, of rates of half a second.
+fn halves(traces: &[Vec<f64>]) -> [f64; 6] {
+    let mut all: Vec<f64> = traces.iter().flatten().copied().collect();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let middle = mean(&all);
+    let deviation = libm::sqrt(mean(&all.iter().map(|rate| (rate - middle).powi(2)).collect::<Vec<_>>()));
+    let changes: Vec<f64> =
+        traces.iter().flat_map(|trace| trace.windows(2).map(|pair| (pair[1] - pair[0]).abs())).collect();
+    all.sort_by(f64::total_cmp);
+    let [p5, p50, p95] = [0.05, 0.5, 0.95].map(|share| all[(share * all.len() as f64) as usize]);
+    [middle, deviation, p5, p50, p95, mean(&changes)]
+}
+
+/// Runs where `CELLCC_TRACES` names the folder of the real traces, as the other table.
+#[test]
+fn the_starlink_link_behaves_like_recorded_downlinks() {
+    let made = |seed| {
+        let capacity = Capacity::from_steps(generate("starlink-15s", seed, DEFAULT_LENGTH).unwrap()).unwrap();
+        let half = |index| {
+            let from = Time::ZERO + Span::from_millis(500) * index;
+            capacity.rate_in(from, from + Span::from_millis(500)).as_mbit_per_sec()
+        };
+        (0..360).map(half).collect::<Vec<f64>>()
+    };
+    let synthetic = halves(&(1..=SEEDS).map(made).collect::<Vec<_>>());
+    let Some(root) = std::env::var_os("CELLCC_TRACES") else {
+        writeln!(std::io::stderr(), "left out: CELLCC_TRACES names no folder of real traces").unwrap();
+        return;
+    };
+    let mut real = Vec::new();
+    for file in fs::read_dir(Path::new(&root).join("starlink")).unwrap() {
+        let path = file.unwrap().path();
+        if path.to_str().unwrap().contains("starlink-dl-") {
+            real.push(read(&path).seconds);
+        }
+    }
+    let real = halves(&real);
+    let names = ["mean", "std", "p5", "p50", "p95", "mean change per half second"];
+    let mut table = String::new();
+    for (name, (real, synthetic)) in names.iter().zip(real.iter().zip(&synthetic)) {
+        table += &format!("| {name} | {real:.0} / {synthetic:.0} |\n");
+    }
+    let page =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/synthetic-links.md")).unwrap();
+    assert!(page.contains(&table), "docs/synthetic-links.md should contain\n{table}");
+    for (name, (real, synthetic)) in names.iter().zip(real.iter().zip(&synthetic)) {
+        assert!(*name == "p5" || (synthetic / real - 1.0).abs() < 0.15, "{name}: {synthetic} for {real}");
+    }
 }

@@ -79,11 +79,11 @@ impl Texture {
             Some(Wander::Shapes(folder)) => shapes::Library::read(folder)?.rates(&means, &mut random),
             None => means.iter().flat_map(|&mean| [mean; process::STEPS_PER_SECOND]).collect(),
         };
-        let capacity = match self.slots {
+        let textured = match self.slots {
             Some(radio) => in_slots(&rates, &Slots::of(radio)),
             None => Capacity::from_steps(rates.iter().map(|&rate| (process::STEP, rate_of(rate))).collect()),
         };
-        Ok(capacity?)
+        Ok(Capacity { delay: capacity.delay.clone(), ..textured? })
     }
 }
 
