@@ -17,7 +17,7 @@ pub(super) struct Script {
     round: fn(&mut Draws, &mut Round),
 }
 
-/// What the link does over time: each value with how long it holds; both as long.
+/// Rates and delays over time, each with how long it holds; both lists last equally long.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     pub(super) rates: Vec<(Span, Rate)>,
