@@ -6,9 +6,14 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   const apart = data.apart ?? []; // traces whose series are in a file of their own, next to the page
   const charts = new Map(); // element -> chart
   const waiting = new Map(); // element -> what draws it
-  const state = { chosen: new Set(), picks: {}, from: null, to: null, filter: "", sort: null, more: false };
+  const rows = data.keys[0] ?? []; // those of the summary
+  // `under` holds by condition the place of the value that is shown, null for all; `order` and `sort` a column and a direction.
+  const state = { chosen: new Set(), under: [], picks: {}, from: null, to: null, split: false, filter: "", order: null, sort: null, more: false };
   const MOST_TOOLTIP_ROWS = 12;
   const MOST_LABELS = 40; // with more points most labels have no place
+  const MOST_ROWS = 20; // of a sweep; of a larger one the first condition is shown at first
+  const COLOURS = 10; // more schemes share them, and differ in their marks
+  const LEFT = 66; // px from the left edge of plots over time to their axis: the same second stands above itself
   const PX_PER_INCH = 140; // of a panel's height on paper
   const LEAST_DRAG_PX = 5; // a shorter one is a click
   const FEW_RUNS = 25; // rows of the table of runs before it is asked for more
@@ -41,21 +46,43 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   // ---------------------------------------------------------------- what is chosen
 
   const isChosen = (key) => state.chosen.size === 0 || state.chosen.has(key.group) || !(key.group in data.lines);
+  // A row without a value of a condition stands for all values, as those of the limit and of the capacity.
+  const isUnder = ({ values = [] }) => values.every((value, at) => value == null || state.under[at] == null || state.under[at] === value);
+  const keyOf = (figure, mark) => data.keys[figure.keys][mark.k];
   const labelOf = (figure, mark) => {
-    const { label } = data.keys[figure.keys][mark.k];
+    const { label } = keyOf(figure, mark);
     return mark.name ? `${label}: ${mark.name}` : label;
   };
+  const varied = data.conditions.map((condition, at) => ({ ...condition, at })).filter(({ values }) => values.length > 1);
+  // The conditions that are shown, each as the values of a row.
+  const conditionsShown = () => [...new Map(rows.filter((key) => isUnder(key) && key.values?.some((value) => value != null))
+    .map(({ values }) => [values.join(), values])).values()];
+  const conditionText = (values, conditions = varied) => conditions.filter(({ at }) => values[at] != null).map(({ key, values: texts, at }) => `${key.split(".").pop()} ${texts[values[at]]}`).join(", ");
 
-  function sample({ colour, marker, dash }) {
-    return `<svg width="34" height="16" viewBox="0 0 34 16" aria-hidden="true"><path d="M1 8H33" stroke="${colour ?? "currentColor"}" stroke-width="2"
-      stroke-dasharray="${data.dashes[dash].join(" ")}"/><path transform="translate(17 8) scale(.55)" d="${data.markers[marker]}" fill="${colour ?? "currentColor"}"/></svg>`;
+  // Where several conditions are shown, colours are schemes and marks are conditions; of one, marks are schemes, too.
+  let shown = [];
+  const labels = new Set(rows.map(({ label }) => label)); // the moments of a curve have others
+  function look(key) {
+    const line = data.lines[key.group];
+    const place = shown.findIndex((values) => values.join() === key.values?.join());
+    if (!line || !key.values || key.colour == null || !labels.has(key.label)) return key;
+    if (shown.length < 2 || place < 0) return { ...line, group: key.group };
+    const [marker, dash] = data.lines.length > COLOURS + 1 ? [line.marker, line.dash] : [0, 0];
+    const marks = data.markers.length - 1; // the last one is the limit's
+    return { ...key, marker: (marker + place) % marks, dash: (dash + place) % data.dashes.length, hollow: place % (2 * marks) >= marks };
+  }
+
+  function sample({ colour, marker, dash, hollow }) {
+    const ink = colour ?? "currentColor";
+    const mark = data.markers[marker] ?? ""; // a line alone has none
+    return `<svg width="34" height="16" viewBox="0 0 34 16" aria-hidden="true"><path d="M1 8H33" stroke="${ink}" stroke-width="2"
+      stroke-dasharray="${data.dashes[dash].join(" ")}"/><path transform="translate(17 8) scale(.55)" d="${mark}" fill="${hollow ? "var(--paper)" : ink}" stroke="${ink}" stroke-width="${hollow ? 4 : 0}"/></svg>`;
   }
 
   // A click chooses a scheme; where none is chosen, all are.
   function buildLegend() {
     for (const line of data.lines) {
       const button = create("button", { type: "button", title: `${line.label}: only this one, or one more` });
-      button.innerHTML = `${sample(line)}<span>${escape(line.label)}</span>`;
       button.addEventListener("click", () => {
         if (!state.chosen.delete(line.group)) state.chosen.add(line.group);
         drawAll();
@@ -64,12 +91,65 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     }
   }
 
+  // A picker for each varied condition: all of its values, or one.
+  function buildPickers() {
+    byId("varied").prepend(...varied.map(({ key, values, at }) => {
+      const control = create("label", {}, `${key} `, create("select", { name: key }, new Option("all", ""), ...values.map((text, place) => new Option(text, place))));
+      control.addEventListener("change", ({ target }) => {
+        state.under[at] = target.value === "" ? null : Number(target.value);
+        // Keys that change together do not have all combinations.
+        if (!conditionsShown().length) state.under = state.under.map((value, other) => (other === at ? value : null));
+        drawAll();
+      });
+      return control;
+    }));
+    byId("undo").addEventListener("click", undo);
+    addEventListener("keydown", ({ key }) => { if (key === "Escape" && state.chosen.size) undo(); });
+    byId("shown").querySelector("button").addEventListener("click", () => { state.under = []; drawAll(); });
+  }
+
   function showChosen() {
+    shown = conditionsShown();
     for (const { dataset, elements } of all("[data-controls]")) {
       for (const name of dataset.controls.split(" ")) if (elements[name]) elements[name].value = state.picks[name];
     }
-    all("button", byId("legend")).forEach((button, group) => button.setAttribute("aria-pressed", String(state.chosen.has(group))));
+    const several = shown.length > 1;
+    all("button", byId("legend")).forEach((button, group) => {
+      const { label, ...line } = data.lines[group];
+      button.setAttribute("aria-pressed", String(state.chosen.has(group)));
+      button.innerHTML = `${sample(several && line.colour && data.lines.length <= COLOURS + 1 ? { ...line, marker: null, dash: 0 } : line)}<span>${escape(label)}</span>`;
+    });
     byId("legend").classList.toggle("choosing", state.chosen.size > 0);
+    const form = byId("varied");
+    for (const { key, at } of varied) form.elements[key].value = state.under[at] ?? "";
+    const open = varied.filter(({ at }) => state.under[at] == null);
+    const mark = (values) => {
+      const item = create("li");
+      item.innerHTML = `${sample({ ...look(rows.find((key) => key.colour && key.values?.join() === values.join()) ?? rows[0]), colour: null })}${escape(conditionText(values, open))}`;
+      return item;
+    };
+    byId("marks").replaceChildren(...(several ? shown.map(mark) : []));
+    byId("undo").hidden = state.chosen.size === 0;
+    byId("undo").textContent = `Only ${[...state.chosen].map((group) => data.lines[group].label).join(", ")} ✕`;
+    form.hidden = varied.length === 0 && byId("undo").hidden;
+    if (state.chosen.size === 0) before = null;
+  }
+
+  // Only this row's scheme under its conditions, on this trace where the page has it; undo() shows again what was shown before.
+  let before = null;
+  function only({ group, values = [] }, trace) {
+    before ??= { chosen: state.chosen, under: state.under, picks: { ...state.picks }, place: scrollY };
+    state.chosen = new Set([group]);
+    state.under = values.map((value, at) => value ?? state.under[at] ?? null);
+    for (const name of ["view", "series"]) if (trace != null && hasChoice(name, trace)) choose(name, trace);
+    drawAll();
+  }
+
+  function undo() {
+    const { place, ...rest } = before ?? { chosen: new Set() };
+    Object.assign(state, rest);
+    drawAll();
+    if (place != null) scrollTo(0, place);
   }
 
   // A control for each thing that figures differ in, in the order of the figures.
@@ -102,7 +182,34 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   const hasChoice = (name, choice) => data.figures.some(({ pick }) => pick[name] === choice) || (name === "series" && apart.includes(choice));
 
   const figuresOf = (slot) => data.figures.filter((figure) => figure.slot === slot
-    && Object.entries(figure.pick).every(([name, choice]) => state.picks[name] === choice));
+    && Object.entries(figure.pick).every(([name, choice]) => state.picks[name] === choice)).map(arranged);
+
+  // A heat map has a table for each condition that is shown; over time there may be a plot for each scheme.
+  const arrangements = new Map(); // figure -> for which state it was arranged, and how
+  function arranged(figure) {
+    const arrange = figure.slot === "heat" ? byCondition : figure.slot === "time" && state.split ? byScheme : null;
+    if (!arrange) return figure;
+    const of = JSON.stringify([shown, [...state.chosen]]);
+    if (arrangements.get(figure)?.of !== of) arrangements.set(figure, { of, figure: { ...figure, ...arrange(figure) } });
+    return arrangements.get(figure).figure;
+  }
+
+  function byCondition({ panels: [{ x, marks: [mark], ...panel }] }) {
+    const parts = shown.length ? shown : [[]];
+    return { panels: parts.map((values) => {
+      const columns = [...rows.keys()].filter((at) => rows[at].values?.every((value, index) => value == null || value === values[index]) ?? true);
+      const inside = pointsOf(mark).map(([across, up], index) => [columns.indexOf(across), up, mark.c[index]]).filter(([across]) => across >= 0);
+      const [across, up, cells] = [0, 1, 2].map((part) => inside.map((cell) => cell[part]));
+      const title = values.length && varied.length ? conditionText(values) : "";
+      return { ...panel, title, columns, x: { ...x, ticks: columns.map((at, place) => [place, data.lines[rows[at].group].label]) }, marks: [{ ...mark, x: across, y: up, c: cells, points: null }] };
+    }) };
+  }
+
+  function byScheme(figure) {
+    const groups = [...new Set(figure.panels.flatMap(({ marks }) => marks.map((mark) => keyOf(figure, mark))).filter((key) => key.group in data.lines && isChosen(key)).map(({ group }) => group))];
+    const part = (panel) => (group) => ({ ...panel, title: data.lines[group].label, marks: panel.marks.filter((mark) => [group, undefined].includes(data.lines[keyOf(figure, mark).group]?.group)) });
+    return { columns: Math.min(groups.length, 3), panels: figure.panels.flatMap((panel) => groups.map(part(panel))) };
+  }
 
   // ---------------------------------------------------------------- places of the page
 
@@ -120,7 +227,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     }
     figures.forEach((figure, index) => {
       const outer = slot.children[index];
-      const isOfChosen = ({ k }) => isChosen(data.keys[figure.keys][k]);
+      const isOfChosen = (mark) => isChosen(keyOf(figure, mark)) && isUnder(keyOf(figure, mark));
       outer.hidden = "folded" in slot.dataset && !figure.panels.some(({ marks }) => marks.some(isOfChosen));
       all(".chart", outer).forEach((element, panel) => waiting.set(element, () => drawPanel(element, figure, figure.panels[panel])));
       if (isOfCells(figure)) waiting.set(outer, () => all("table", outer).forEach((table, panel) => drawCells(table, figure.panels[panel])));
@@ -153,10 +260,10 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     timer = setTimeout(drawNext);
   }
 
-  const isOfCells = (figure) => figure.panels[0].marks[0]?.c != null;
+  const isOfCells = (figure) => figure.panels[0]?.marks[0]?.c != null;
 
   function frame(slot, figure) {
-    if (isOfCells(figure)) return create("figure", { class: "scroll", tabindex: 0 }, ...figure.panels.map(() => create("table", { class: "cells" })));
+    if (isOfCells(figure)) return create("figure", { class: "scroll maps", tabindex: 0 }, ...figure.panels.map(() => create("table", { class: "cells" })));
     const plots = figure.panels.map((panel) => create("div", { class: "chart", role: "img", "data-title": panel.y.title,
       "aria-label": `${figure.title}${panel.title ? `, ${panel.title}` : ""}: ${panel.y.title} over ${panel.x.title}`, style: `height:${Math.round(panel.inches * PX_PER_INCH)}px` }));
     const outer = create("figure", {}, create("div", { class: "plots", style: `--columns:${figure.columns || 1}` }, ...plots));
@@ -202,12 +309,17 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
 
   function numbersOf(figure) {
     const quoted = (text) => `"${String(text).replaceAll('"', '""')}"`;
-    const rows = figure.panels.flatMap((panel) => panel.marks.flatMap((mark) => pointsOf(mark).map(([x, y]) =>
-      [panel.title ?? "", labelOf(figure, mark), panel.x.title, x, panel.y.title, y].map(quoted).join(","))));
-    return `panel,name,x_is,x,y_is,y\n${rows.join("\n")}\n`;
+    const lines = figure.panels.flatMap((panel) => panel.marks.filter((mark) => isUnder(keyOf(figure, mark))).flatMap((mark) => pointsOf(mark).map(([x, y]) =>
+      [panel.title ?? "", labelOf(figure, mark), panel.x.title, x, panel.y.title, valueOn(panel.y, y)].map(quoted).join(","))));
+    return `panel,name,x_is,x,y_is,y\n${lines.join("\n")}\n`;
   }
 
   // ---------------------------------------------------------------- a panel
+
+  // A distribution's shares come as their nines: 1 is 90 %, 2 is 99 %.
+  const valueOn = ({ scale }, value) => (scale === "tail" ? 1 - 10 ** -value : value);
+  // By logarithms, values below the axis stand at its end; the third number is the value itself.
+  const places = ({ y }, mark) => (y.scale === "log" ? pointsOf(mark).map(([x, value]) => [x, value == null ? null : Math.max(value, y.from), value]) : pointsOf(mark));
 
   function axis({ title, scale, from, to, leftwards, ticks }, isVertical, fitsChosen) {
     const { ink, quiet, line } = colours;
@@ -227,26 +339,23 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     };
   }
 
-  function seriesOf(figure, panel, mark, places) {
+  function seriesOf(figure, panel, mark) {
     const { ink, line: faint, capacity, paper } = colours;
-    const key = data.keys[figure.keys][mark.k];
+    const key = look(keyOf(figure, mark));
     const chosen = isChosen(key);
-    if (!chosen && panel.x.scale === "time") return [];
+    if (!isUnder(keyOf(figure, mark)) || (!chosen && panel.x.scale === "time")) return [];
     const colour = chosen ? key.colour ?? ink : faint;
-    const common = { name: labelOf(figure, mark), color: colour, data: pointsOf(mark), z: chosen ? 3 : 2, emphasis: { disabled: true } };
+    const common = { name: labelOf(figure, mark), color: colour, data: places(panel, mark), z: chosen ? 3 : 2, emphasis: { disabled: true }, key };
     const marker = { symbol: `path://${data.markers[key.marker]}`, symbolKeepAspect: true };
     const line = { ...common, type: "line", showSymbol: false, triggerLineEvent: true, lineStyle: { color: colour, width: chosen ? 1.8 : 1, type: data.dashes[key.dash].length ? data.dashes[key.dash] : "solid" }, step: panel.x.scale === "time" && panel.y.ticks ? "end" : false };
     switch (mark.s) {
       case "points": {
-        const place = places?.get(mark);
-        const label = { show: chosen && place != null, formatter: "{a}", position: place ?? "right", distance: 6, color: ink, fontSize: 12, backgroundColor: paper, padding: [0, 2],
-          ...(common.name.length * 7 > widestLabel() ? { width: widestLabel(), overflow: "truncate" } : {}) };
         const bars = (mark.i ?? []).flatMap(([across, along], index) => {
           const [x, y] = pointsOf(mark)[index];
           return [...(across ? [[across[0], y], [across[1], y], [null, null]] : []), ...(along ? [[x, along[0]], [x, along[1]], [null, null]] : [])];
         });
         const interval = { type: "line", data: bars, silent: true, showSymbol: false, color: colour, lineStyle: { color: colour, width: 1.2 }, z: common.z, tooltip: { show: false } };
-        return [{ ...common, ...marker, type: "scatter", symbolSize: key.colour ? 14 : 18, itemStyle: { opacity: 1 }, label, mark }, ...(bars.length && chosen ? [interval] : [])];
+        return [{ ...common, ...marker, type: "scatter", symbolSize: key.colour ? 14 : 18, itemStyle: { opacity: 1, color: key.hollow ? paper : colour, borderColor: colour, borderWidth: key.hollow ? 2 : 0 }, mark }, ...(bars.length && chosen ? [interval] : [])];
       }
       case "path": return [{ ...line, ...marker, showSymbol: true, symbolSize: 9, triggerLineEvent: false, lineStyle: { ...line.lineStyle, type: "solid" } }];
       case "dashed": return [{ ...line, lineStyle: { ...line.lineStyle, type: [6, 4] } }];
@@ -261,24 +370,25 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     const chart = charts.get(element) ?? echarts.init(element, null, { renderer: "svg" });
     charts.set(element, chart);
     const { ink, paper, line, quiet } = colours;
-    const places = labelPlaces(chart, figure, panel);
     const together = panel.x.scale === "time" || panel.marks.some(({ s }) => s === "path");
     const area = panel.marks.find(({ s }) => s === "area");
+    const overTime = panel.x.scale === "time";
     const title = `${panel.title ? `${panel.title}: ` : ""}${panel.y.title}${area ? ` (shaded: ${labelOf(figure, area)})` : ""}`;
-    const series = panel.marks.flatMap((mark) => seriesOf(figure, panel, mark, places));
+    const series = panel.marks.flatMap((mark) => seriesOf(figure, panel, mark));
     chart.setOption({
       animation: false, textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
       title: { text: title, left: 0, top: 0, textStyle: { fontSize: 13, fontWeight: 600, color: ink, width: chart.getWidth(), overflow: "truncate" } },
-      grid: { left: 4, right: 24, top: 34, bottom: 46, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+      grid: { left: overTime ? LEFT : 4, right: 24, top: 34, bottom: 46, ...(overTime ? { outerBoundsMode: "none" } : { outerBoundsMode: "same", outerBoundsContain: "axisLabel" }) },
       xAxis: axis(panel.x, false), series,
-      // Over time only what is chosen is drawn: the axis fits it.
-      yAxis: axis(panel.y, true, panel.x.scale === "time" && !panel.y.ticks && state.chosen.size > 0),
+      // Over time only what is chosen is drawn: the axis fits it, unless there are several to compare.
+      yAxis: axis(panel.y, true, overTime && !panel.y.ticks && !state.split && (state.chosen.size > 0 || state.under.some((value) => value != null))),
       tooltip: { confine: true, backgroundColor: paper, borderColor: line, textStyle: { color: ink, fontSize: 12 }, transitionDuration: 0,
         trigger: together ? "axis" : "item", axisPointer: { type: "line", lineStyle: { color: quiet } },
-        formatter: together ? (items) => describeAll(panel, items) : (item) => describe(panel, item, series[item.seriesIndex].mark) },
+        formatter: together ? (items) => describeAll(panel, items, series) : (item) => describe(panel, item, series[item.seriesIndex].mark) },
     }, { notMerge: true });
+    drawLabels(element, chart, figure, panel);
     scalable(element, chart);
-    if (isNew && panel.x.scale === "time") {
+    if (isNew && overTime) {
       chart.group = "time"; // tooltips of all charts of a group move together
       zoomByDrag(element, chart);
     }
@@ -286,30 +396,39 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
 
   // A heat map is a table: it can be read aloud, and scrolls.
   function drawCells(table, panel) {
-    if (table.shown === panel) return;
+    if (table.shown !== panel) fillCells(table, panel);
+    for (const cell of all("tbody td", table)) cell.classList.toggle("marked", cell.key != null && state.picks.view === cell.trace && state.chosen.has(cell.key.group));
+  }
+
+  function fillCells(table, panel) {
     table.shown = panel;
-    const { x, y, marks: [mark] } = panel;
-    const name = ([, text], scope) => create("th", { scope }, create("span", {}, text));
-    const head = create("tr", {}, create("td"), ...x.ticks.map((tick) => name(tick, "col")));
-    const rows = y.ticks.map((tick) => create("tr", {}, name(tick, "row"), ...x.ticks.map(() => create("td"))));
+    const { x, y, columns, marks: [mark] } = panel;
+    const heading = ([, text], scope) => create("th", { scope }, create("span", {}, text));
+    const head = create("tr", {}, create("td"), ...x.ticks.map((tick) => heading(tick, "col")));
+    const lines = y.ticks.map((tick) => create("tr", {}, heading(tick, "row"), ...x.ticks.map(() => create("td"))));
     pointsOf(mark).forEach(([across, up], index) => {
       const [shade, text] = mark.c[index];
-      const cell = rows[up].children[across + 1];
+      const cell = lines[up].children[across + 1];
       cell.textContent = text;
-      cell.style.background = `color-mix(in srgb, var(--focus) ${Math.round(shade * 70)}%, transparent)`;
+      const [colour, share] = mark.s === "cells" ? ["focus", shade] : [shade < 0 ? "focus" : "worse", Math.abs(shade)];
+      cell.style.background = `color-mix(in srgb, var(--${colour}) ${Math.round(share * 60)}%, transparent)`;
+      if (mark.s !== "cells") cell.classList.toggle("best", shade === -1 && rows[columns[across]].colour != null);
       cell.tabIndex = -1;
-      if (!panel.title) cell.addEventListener("click", () => only(data.keys[0][across].group, y.ticks[up][1]));
+      if (!columns) return;
+      Object.assign(cell, { key: rows[columns[across]], trace: y.ticks[up][1] });
+      cell.addEventListener("click", () => { only(cell.key, cell.trace); byId("over-time").scrollIntoView(); });
     });
-    const caption = panel.title ? [create("caption", {}, `${panel.title}, ${y.title} over ${x.title}`)] : [];
-    table.replaceChildren(...caption, create("thead", {}, head), create("tbody", {}, ...rows.reverse()));
-    rows[0].cells[1].tabIndex = 0; // the keyboard enters here, and moves by arrows
+    const title = columns ? panel.title : `${panel.title}, ${y.title} over ${x.title}`;
+    const caption = panel.title ? [create("caption", {}, title)] : [];
+    table.replaceChildren(...caption, create("thead", {}, head), create("tbody", {}, ...lines.reverse()));
+    lines[0].cells[1].tabIndex = 0; // the keyboard enters here, and moves by arrows
     table.onkeydown = (event) => {
       const { key, target } = event;
       const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[key];
       if (key === "Enter") target.click();
       if (!step) return;
       event.preventDefault();
-      rows[target.parentElement.sectionRowIndex + step[1]]?.cells[target.cellIndex + step[0]]?.focus();
+      lines[target.parentElement.sectionRowIndex + step[1]]?.cells[target.cellIndex + step[0]]?.focus();
     };
   }
 
@@ -321,42 +440,55 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   function describe({ x, y }, { seriesName, value }, mark) {
     const between = (interval) => (interval ? ` (${interval.map(number).join(" to ")})` : "");
     const [across, along] = mark?.i?.[0] ?? [];
-    return `<b>${escape(seriesName)}</b><br>${escape(y.title)}: ${number(value[1])}${between(along)}<br>${escape(x.title)}: ${number(value[0])}${between(across)}`;
+    return `<b>${escape(seriesName)}</b><br>${escape(y.title)}: ${number(valueOn(y, value[2] ?? value[1]))}${between(along)}<br>${escape(x.title)}: ${number(value[0])}${between(across)}`;
   }
 
-  function describeAll({ x }, items) {
-    const rows = items.filter(({ value }) => value[1] != null);
-    const shown = rows.slice(0, MOST_TOOLTIP_ROWS).map(({ marker, seriesName, value }) => `${marker}${escape(seriesName)} <b>${number(value[1])}</b>`);
-    if (rows.length > shown.length) shown.push(`and ${rows.length - shown.length} more`);
+  function describeAll({ x }, items, series) {
+    const known = items.filter(({ value }) => value[1] != null);
+    const lines = known.slice(0, MOST_TOOLTIP_ROWS).map(({ seriesIndex, seriesName, value }) => `${sample(series[seriesIndex].key)} ${escape(seriesName)} <b>${number(value[2] ?? value[1])}</b>`);
+    if (known.length > lines.length) lines.push(`and ${known.length - lines.length} more`);
     const at = items[0].value[0];
-    return `${escape(x.title)}: ${escape(new Map(x.ticks).get(at) ?? number(at))}<br>${shown.join("<br>")}`;
+    return `${escape(x.title)}: ${escape(new Map(x.ticks).get(at) ?? number(at))}<br>${lines.join("<br>")}`;
   }
 
-  // Where the label of each chosen point stands, so that it covers no other label and no marker; none where there is no room.
-  function labelPlaces(chart, figure, { x, y, marks }) {
-    const points = marks.filter(({ s }) => s === "points");
-    if (points.length === 0) return null;
-    const [HALF, GAP, LINE] = [9, 15, 16];
-    const [width, height] = [chart.getWidth() - 70, chart.getHeight() - 80];
-    const share = ({ scale, from, to, leftwards }, value) => {
-      const place = scale === "log" ? Math.log : Number;
-      const at = (place(value) - place(from)) / (place(to) - place(from));
-      return leftwards ? 1 - at : at;
-    };
-    const centres = new Map(points.map((mark) => [mark, [width * share(x, pointsOf(mark)[0][0]), height * (1 - share(y, pointsOf(mark)[0][1]))]]));
-    const taken = [...centres].map(([mark, [left, top]]) => ({ mark, left: left - HALF, right: left + HALF, top: top - HALF, bottom: top + HALF }));
-    const chosen = points.filter((mark) => isChosen(data.keys[figure.keys][mark.k]));
-    return new Map(chosen.length > MOST_LABELS ? [] : chosen.map((mark) => {
-      const [left, top] = centres.get(mark);
-      const wide = Math.min(labelOf(figure, mark).length * 7, widestLabel());
-      const box = (from, middle) => ({ mark, left: from, right: from + wide, top: middle - LINE / 2, bottom: middle + LINE / 2 });
-      const boxes = { right: box(left + GAP, top), left: box(left - GAP - wide, top), top: box(left - wide / 2, top - GAP - 4), bottom: box(left - wide / 2, top + GAP + 4) };
-      const isFree = (a) => a.left >= 0 && a.right <= width && a.top >= -GAP
-        && taken.every((b) => b.mark === mark || a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top);
-      const place = Object.keys(boxes).find((side) => isFree(boxes[side]));
-      if (place) taken.push(boxes[place]);
-      return [mark, place];
-    }));
+  // The names of points: beside the point where there is room, else further away with a line to it. Where several conditions are
+  // shown, the legends name colours and marks.
+  function drawLabels(element, chart, figure, panel) {
+    const surface = chart.getZr();
+    for (const shape of element.labels ?? []) surface.remove(shape);
+    element.labels = [];
+    const points = panel.marks.filter((mark) => mark.s === "points" && isUnder(keyOf(figure, mark)));
+    const chosen = points.filter((mark) => isChosen(keyOf(figure, mark)) && labels.has(keyOf(figure, mark).label));
+    if (!chosen.length || chosen.length > MOST_LABELS || shown.length > 1) return;
+    const [HALF, GAP] = [9, 14];
+    const { x: left, y: top, width, height } = chart.getModel().getComponent("grid", 0).coordinateSystem.getRect();
+    const isInside = (a) => a.left >= left - 2 && a.right <= left + width + 20 && a.top >= top - GAP && a.bottom <= top + height;
+    const isApart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+    const centres = new Map(points.map((mark) => [mark, chart.convertToPixel({ gridIndex: 0 }, pointsOf(mark)[0])]));
+    const taken = [...centres].map(([mark, [x, y]]) => ({ mark, left: x - HALF, right: x + HALF, top: y - HALF, bottom: y + HALF }));
+    const add = (shape) => { element.labels.push(shape); surface.add(shape); };
+    const { ink, quiet, paper } = colours;
+    for (const mark of chosen) {
+      const { label } = shown.length ? data.lines[keyOf(figure, mark).group] ?? keyOf(figure, mark) : keyOf(figure, mark);
+      const text = new echarts.graphic.Text({ silent: true, z: 10, style: { text: label, fill: ink, fontSize: 12, fontFamily: getComputedStyle(document.body).fontFamily, backgroundColor: paper, padding: [0, 2],
+        ...(label.length * 7 > widestLabel() ? { width: widestLabel(), overflow: "truncate" } : {}) } });
+      const { width: wide, height } = text.getBoundingRect();
+      const high = height + 4; // letters may be higher than the library knows
+      const [x, y] = centres.get(mark);
+      const box = (across, down) => ({ mark, left: x + across - wide / 2, right: x + across + wide / 2, top: y + down - high / 2, bottom: y + down + high / 2 });
+      const beside = [[GAP + wide / 2, 0], [-GAP - wide / 2, 0], [0, -GAP - high / 2], [0, GAP + high / 2]];
+      const rings = [36, 60, 84, 108, 132, 156].flatMap((far) => Array.from({ length: 16 }, (_, turn) => [Math.sin(turn * Math.PI / 8) * (far + wide / 2), -Math.cos(turn * Math.PI / 8) * far]));
+      const isFree = (a) => isInside(a) && taken.every((b) => (b.mark === mark && !b.isLabel) || isApart(a, b));
+      const found = [...beside, ...rings].map((place) => box(...place)).find(isFree);
+      if (!found) continue;
+      taken.push({ ...found, isLabel: true });
+      text.attr({ x: found.left, y: found.top + 2 });
+      const to = [Math.min(Math.max(x, found.left), found.right), Math.min(Math.max(y, found.top), found.bottom)];
+      if (Math.hypot(to[0] - x, to[1] - y) > GAP + 6) add(new echarts.graphic.Line({ silent: true, z: 9, shape: { x1: x, y1: y, x2: to[0], y2: to[1] }, style: { stroke: quiet, lineWidth: 1 } }));
+      add(text);
+    }
+    const missing = chosen.length - element.labels.filter(({ type }) => type === "text").length;
+    if (missing) add(new echarts.graphic.Text({ silent: true, z: 10, style: { text: `${missing} names have no room: point at the marks`, fill: quiet, fontSize: 11, x: left + 4, y: top + height - 16 } }));
   }
 
   // ---------------------------------------------------------------- over time
@@ -395,7 +527,8 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   }
 
   function showZoom() {
-    const { from, to } = byId("time-controls").elements;
+    const { from, to, split } = byId("time-controls").elements;
+    split.checked = state.split;
     [from.value, to.value] = [state.from ?? 0, state.to ?? number(wholeRun())];
   }
 
@@ -442,54 +575,117 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     }).catch(() => { byId("missing").textContent = "The series of this trace are in report-series.js, which is not next to this page."; });
   }
 
-  // ---------------------------------------------------------------- all runs
+  // ---------------------------------------------------------------- the tables
 
-  // Only this scheme, on this trace where the page has it.
-  function only(group, trace) {
-    state.chosen = new Set([group]);
-    for (const name of ["view", "series"]) if (hasChoice(name, trace)) choose(name, trace);
-    drawAll();
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  const order = (one, other) => (typeof one === "string" ? compare(one, other) : one - other);
+  // Rows as [values, row] by a column; missing values last, whichever way.
+  const sortBy = (list, [by, direction]) => list.sort(([one], [other]) => (one[by] == null) - (other[by] == null) || direction * order(one[by], other[by]));
+  const number3 = (text) => (text === "–" ? null : Number(text));
+
+  let summary = []; // its rows, each with its key and its values
+  function buildSummary() {
+    const table = byId("summary").querySelector("table");
+    const heads = all("thead th", table);
+    const names = heads.length - data.better.length; // columns of the scheme and the conditions
+    heads.forEach((head, at) => {
+      const button = create("button", { type: "button" }, ...head.childNodes);
+      button.addEventListener("click", () => {
+        const first = data.better[at - names] === "more" ? -1 : 1;
+        state.order = [at, state.order?.[0] === at ? -state.order[1] : first];
+        drawSummary();
+        writeAddress();
+      });
+      head.replaceChildren(button);
+    });
+    const titles = heads.map((head) => all("button > *", head).reduce((text, small) => text.replace(small.textContent, ` ${small.textContent}`), head.textContent));
+    summary = all("tbody tr", table).map((row, at) => {
+      const key = rows[at];
+      const [title, ...cells] = row.cells;
+      cells.forEach((cell, index) => { cell.dataset.label = titles[index + 1]; });
+      const button = create("button", { type: "button", class: "row" }, ...title.childNodes);
+      button.insertAdjacentHTML("afterbegin", sample(key));
+      title.replaceChildren(button);
+      row.addEventListener("click", () => {
+        only(key);
+        byId("figures").scrollIntoView();
+      });
+      const texts = cells.map((cell) => cell.firstChild.textContent);
+      return { row, key, cells: cells.slice(names - 1), values: [key.label, ...texts.slice(0, names - 1), ...texts.slice(names - 1).map(number3)] };
+    });
+  }
+
+  // Rows of the shown conditions; the best value of each condition is marked, with all that read the same.
+  function drawSummary() {
+    const table = byId("summary").querySelector("table");
+    const isLimit = ({ row }) => row.classList.contains("limit");
+    const visible = summary.filter(({ key }) => isUnder(key));
+    const sorted = state.order ? sortBy(visible.map((line) => [line.values, line]), state.order).map(([, line]) => line) : visible;
+    table.tBodies[0].append(...[...summary.filter((line) => !visible.includes(line)), ...sorted.filter((line) => !isLimit(line)), ...sorted.filter(isLimit)].map(({ row }) => row));
+    all("thead th", table).forEach((head, at) => {
+      if (state.order?.[0] === at) head.setAttribute("aria-sort", state.order[1] > 0 ? "ascending" : "descending");
+      else head.removeAttribute("aria-sort");
+    });
+    // By condition and column, the worths of schemes: where all are the same, none is the best.
+    const worths = new Map();
+    const place = ({ key }, at) => `${key.values?.join()} ${at}`;
+    const worth = ({ values }, at) => {
+      const value = values.at(at - data.better.length);
+      return value == null || !data.better[at] ? null : data.better[at] === "more" ? value : -value;
+    };
+    for (const line of visible.filter((line) => !isLimit(line))) {
+      data.better.forEach((_, at) => worths.set(place(line, at), (worths.get(place(line, at)) ?? new Set()).add(worth(line, at) ?? -Infinity)));
+    }
+    const isBest = (line, at) => {
+      const all = worths.get(place(line, at));
+      return !isLimit(line) && all?.size > 1 && worth(line, at) === Math.max(...all);
+    };
+    for (const line of summary) {
+      line.row.hidden = !visible.includes(line);
+      line.row.classList.toggle("marked", state.chosen.has(line.key.group));
+      line.row.querySelector("svg").outerHTML = sample(look(line.key));
+      line.cells.forEach((cell, at) => cell.classList.toggle("best", isBest(line, at)));
+    }
+    byId("shown").hidden = visible.length === summary.length;
+    byId("shown").querySelector("output").textContent = `${visible.length} of ${summary.length} rows.`;
   }
 
   function drawRuns() {
-    const { columns, rows } = data.runs;
-    const headings = ["Scheme", "Trace", "Seed", ...columns];
-    const values = ([label, , trace, seed, numbers]) => [label, trace, seed, ...numbers];
-    state.sort ??= [Math.max(2, headings.findIndex((text) => text.startsWith("95th"))), -1];
+    const { columns, rows: runs } = data.runs;
+    const headings = ["Scheme", ...data.conditions.map(({ key }) => key), "Trace", "Seed", ...columns];
+    const names = headings.length - columns.length; // columns before those of metrics
+    const values = ([at, trace, seed, numbers]) => [data.lines[rows[at].group].label, ...data.conditions.map((condition, index) => condition.values[rows[at].values[index]] ?? "–"), trace, seed, ...numbers];
+    state.sort ??= [Math.max(names - 1, headings.findIndex((text) => text.startsWith("95th"))), -1];
     const [by, direction] = state.sort;
     const words = state.filter.toLowerCase().split(" ");
-    const found = rows.filter((row) => (state.chosen.size === 0 || state.chosen.has(row[1])) && words.every((word) => `${row[0]} ${row[2]} ${row[3]}`.toLowerCase().includes(word)));
-    const { compare } = new Intl.Collator("en", { numeric: true });
-    const order = (one, other) => (typeof one === "string" ? compare(one, other) : one - other);
-    const missing = (value) => value == null; // last, whichever way
-    const sorted = found.map(values).map((cells, index) => [cells, found[index]]).sort(([one], [other]) =>
-      missing(one[by]) - missing(other[by]) || direction * order(one[by], other[by]));
-    const shown = sorted.slice(0, state.more ? sorted.length : FEW_RUNS);
+    const found = runs.filter(([at]) => isUnder(rows[at]) && (state.chosen.size === 0 || state.chosen.has(rows[at].group))).map((run) => [values(run), run]);
+    const sorted = sortBy(found.filter(([cells]) => words.every((word) => cells.slice(0, names).join(" ").toLowerCase().includes(word))), state.sort);
+    const visible = sorted.slice(0, state.more ? sorted.length : FEW_RUNS);
     const button = (text) => `<button type="button">${escape(text)}</button>`;
     const head = headings.map((text, index) => {
       const sort = index === by ? ` aria-sort="${direction > 0 ? "ascending" : "descending"}"` : "";
       return `<th scope="col"${sort}>${button(text)}</th>`;
     });
-    const cell = (value) => `<td>${typeof value === "string" ? escape(value) : number(value)}</td>`;
-    const body = shown.map(([[name, ...cells]]) => `<tr><th scope="row">${button(name)}</th>${cells.map(cell).join("")}</tr>`);
+    const cell = (value, at) => `<td data-label="${escape(headings[at + 1])}">${typeof value === "string" ? escape(value) : number(value)}</td>`;
+    const body = visible.map(([[label, ...cells]]) => `<tr><th scope="row">${button(label)}</th>${cells.map(cell).join("")}</tr>`);
     const section = byId("runs");
     const table = section.querySelector("table");
     table.innerHTML = `<thead><tr>${head.join("")}</tr></thead><tbody>${body.join("")}</tbody>`;
     table.onclick = ({ target }) => {
       const { scope, cellIndex, parentElement } = target.closest("button")?.parentElement ?? {};
       if (scope === "row") {
-        const [, [, group, trace]] = shown[parentElement.sectionRowIndex];
-        only(group, trace);
+        const [, [at, trace]] = visible[parentElement.sectionRowIndex];
+        only(rows[at], trace);
         byId("over-time").scrollIntoView();
       } else if (scope === "col") {
-        state.sort = [cellIndex, cellIndex === by ? -direction : cellIndex < 2 ? 1 : -1];
+        state.sort = [cellIndex, cellIndex === by ? -direction : cellIndex < names - 1 ? 1 : -1];
         drawRuns();
         writeAddress();
         all("thead button", table)[cellIndex].focus({ preventScroll: true });
       }
     };
-    section.querySelector("output").textContent = `${sorted.length} of ${rows.length} runs`;
-    section.querySelector("[name=more]").hidden = shown.length === sorted.length;
+    section.querySelector("output").textContent = `${sorted.length} of ${runs.length} runs`;
+    section.querySelector("[name=more]").hidden = visible.length === sorted.length;
   }
 
   // ---------------------------------------------------------------- the address
@@ -497,14 +693,21 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   // What is chosen stands behind the # of the address, so that a link shows the same. A frame of a notebook has no address.
   function writeAddress() {
     if (location.protocol === "about:") return;
-    const { chosen, picks, from, to, filter, sort } = state;
-    const words = new URLSearchParams({ ...picks, ...(filter && { filter }), ...(from != null && { from }), ...(to != null && { to }), sort: sort.join(",") });
+    const { chosen, under, picks, from, to, split, filter, order, sort } = state;
+    const words = new URLSearchParams({ ...picks, ...(filter && { filter }), ...(from != null && { from }), ...(to != null && { to }), ...(split && { split }), ...(order && { order }), sort: sort.join(",") });
+    for (const { key, values, at } of varied) words.append(key, under[at] == null ? "all" : values[under[at]]);
     for (const group of chosen) words.append("only", data.lines[group].label);
     history.replaceState(history.state, "", `#${words}`);
   }
 
   function readAddress() {
     const words = new URLSearchParams(location.hash.slice(1));
+    const isLarge = rows.length > MOST_ROWS;
+    for (const { key, values, at } of varied) {
+      const place = values.indexOf(words.get(key));
+      state.under[at] = place >= 0 ? place : isLarge && words.get(key) !== "all" ? 0 : null;
+    }
+    state.split = words.has("split");
     for (const [name, choice] of words) {
       if (hasChoice(name, choice)) state.picks[name] = choice;
       if (name === "from" || name === "to") state[name] = Number(choice) || 0;
@@ -512,8 +715,10 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     }
     const chosen = words.getAll("only").map((label) => data.lines.findIndex((line) => line.label === label));
     state.chosen = new Set(chosen.filter((group) => group >= 0));
-    const sort = words.get("sort")?.split(",").map(Number);
-    if (sort?.length === 2 && sort[0] < data.runs.columns.length + 3) state.sort = sort;
+    for (const [name, columns] of [["sort", data.runs.columns.length + 3 + data.conditions.length], ["order", all("#summary thead th").length]]) {
+      const pair = words.get(name)?.split(",").map(Number);
+      if (pair?.length === 2 && pair[0] < columns) state[name] = pair;
+    }
   }
 
   // ---------------------------------------------------------------- the page
@@ -521,6 +726,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   function drawAll() {
     readColours();
     showChosen();
+    drawSummary();
     drawRuns();
     writeAddress();
     showZoom();
@@ -535,8 +741,11 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     if (data.figures.length === 0) return;
     readAddress();
     buildLegend();
+    buildPickers();
+    buildSummary();
     buildControls();
-    const { from, to, whole } = byId("time-controls").elements;
+    const { from, to, whole, split } = byId("time-controls").elements;
+    split.addEventListener("change", () => { state.split = split.checked; drawAll(); });
     for (const field of [from, to]) field.addEventListener("change", () => zoom(Number(from.value) || 0, Number(to.value) || wholeRun()));
     whole.addEventListener("click", () => zoom(null, null));
     const filter = byId("runs").querySelector("[name=filter]");
@@ -552,7 +761,13 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     echarts.connect("time");
     addEventListener("scroll", drawNear, { passive: true });
     addEventListener("beforeprint", () => drawThese([...waiting.keys()].filter((element) => element.offsetHeight > 0)));
-    addEventListener("resize", () => charts.forEach((chart, element) => { chart.resize(); scalable(element, chart); }));
+    let width = innerWidth; // a phone's bars change the height
+    addEventListener("resize", () => {
+      if (innerWidth === width) return;
+      width = innerWidth;
+      charts.forEach((chart) => chart.resize());
+      drawAll();
+    });
     new ResizeObserver(drawNear).observe(document.body); // what is laid out anew may move others into the window
     // Other colours; paper has those of a light screen.
     for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", drawAll);

@@ -3,8 +3,9 @@
 use crate::figure::{Key, styles};
 use crate::notes::Notes;
 use crate::tables::column::{Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION};
-use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, differing_settings, is_limit, row_name};
+use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, differing_settings, is_limit, row_name, varied};
 use cellcc_statistics::{Average, Kind, mean};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A row of the tables: a scheme, run by a driver, under one of the plan's variations.
@@ -50,8 +51,17 @@ pub(crate) struct Comparison<'a> {
     pub(crate) keys: Vec<Key>,
     /// The lines whose variations are the rows: a scheme and the driver that ran it. Their groups are their places.
     pub(crate) lines: Vec<Key>,
+    /// The conditions in which rows differ, in the order of the plan.
+    pub(crate) conditions: Vec<Condition<'a>>,
     /// By row, and the key of the trace.
     runs: BTreeMap<(Row<'a>, &'a str), Vec<&'a Record>>,
+}
+
+/// A varied condition and its values, in the order of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Condition<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) values: Vec<&'a str>,
 }
 
 /// The traces of a figure.
@@ -100,13 +110,15 @@ impl<'a> Comparison<'a> {
         rows.sort_by_key(Row::is_limit);
         tell_apart(&mut traces);
         let seeds: BTreeSet<u64> = records.iter().map(|record| record.scenario.seed).collect();
-        let (lines, keys) = keys(&rows);
-        Self { rows, traces, seeds: seeds.into_iter().collect(), keys, lines, runs }
+        let conditions = conditions(&rows);
+        let (lines, keys) = keys(&rows, &conditions);
+        Self { rows, traces, seeds: seeds.into_iter().collect(), keys, lines, conditions, runs }
     }
 
     /// Keeps these rows, in this order; colours and marks follow it.
     pub(crate) fn set_rows(&mut self, rows: Vec<Row<'a>>) {
-        (self.lines, self.keys) = keys(&rows);
+        self.conditions = conditions(&rows);
+        (self.lines, self.keys) = keys(&rows, &self.conditions);
         self.rows = rows;
     }
 
@@ -307,10 +319,20 @@ impl<'a> Comparison<'a> {
     }
 }
 
+/// The conditions of rows, each value once.
+fn conditions<'a>(rows: &[Row<'a>]) -> Vec<Condition<'a>> {
+    let pairs = distinct(rows.iter().flat_map(|row| varied(row.variation)));
+    let condition = |key| {
+        let values = pairs.iter().filter(|(other, _)| *other == key).map(|(_, value)| *value);
+        Condition { key, values: values.collect() }
+    };
+    distinct(pairs.iter().map(|(key, _)| *key)).into_iter().map(condition).collect()
+}
+
 /// The keys of lines, and those of rows: lines differ in colour and marks, the variations of a line in marks.
-fn keys(rows: &[Row]) -> (Vec<Key>, Vec<Key>) {
+fn keys(rows: &[Row], conditions: &[Condition]) -> (Vec<Key>, Vec<Key>) {
     let lines = distinct(rows.iter().map(|row| (row.scheme, row.driver)));
-    let variations = distinct(rows.iter().map(|row| row.variation));
+    let variations = distinct(rows.iter().filter(|row| !row.is_limit()).map(|row| row.variation));
     let families: Vec<Option<&str>> = lines
         .iter()
         .map(|(scheme, _)| (!is_limit(scheme)).then(|| scheme.split('(').next().unwrap_or(scheme)))
@@ -319,7 +341,15 @@ fn keys(rows: &[Row]) -> (Vec<Key>, Vec<Key>) {
     let key = |row: &Row| {
         let line = lines.iter().position(|&line| line == (row.scheme, row.driver)).unwrap_or(0);
         let variation = variations.iter().position(|&variation| variation == row.variation).unwrap_or(0);
-        Key::new(row.label(), styles[line].varied(variation), line)
+        let pairs = varied(row.variation);
+        let value = |Condition { key, values }: &Condition| {
+            let (_, text) = pairs.iter().find(|(other, _)| other == key)?;
+            values.iter().position(|value| value == text)
+        };
+        Key {
+            values: conditions.iter().map(value).collect(),
+            ..Key::new(row.label(), styles[line].varied(variation, variations.len(), lines.len()), line)
+        }
     };
     let rows = rows.iter().map(key).collect();
     let label = |(line, &(scheme, driver)): (usize, &(&str, &str))| {

@@ -1,6 +1,6 @@
 //! The figures that the page holds, kept to a size that does not grow with the number of Records.
 
-use crate::comparison::{Comparison, Trace, View};
+use crate::comparison::{Comparison, Condition, Trace, View};
 use crate::figure::encode::Short;
 use crate::figure::thin::spread;
 use crate::figure::{DASHES, Figure, Key, Panel, markers};
@@ -13,7 +13,7 @@ use crate::figures::time::{Detail, first_runs, inside, over_time, quantities};
 use crate::tables::column::{
     Column, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT, UTILISATION,
 };
-use cellcc_experiment::Record;
+use cellcc_experiment::{Better, Record};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,11 +52,15 @@ const DELAYS: [(&str, &str, Column); 4] = [
 
 /// The input of the report's script.
 #[derive(Serialize)]
-pub(crate) struct Data {
+pub(crate) struct Data<'a> {
     markers: Vec<String>,
     dashes: [&'static [u32]; 4],
     /// The choices of the legend, by group.
     lines: Vec<Key>,
+    /// The choices of the pickers.
+    conditions: &'a [Condition<'a>],
+    /// By column of the summary, "more" or "less"; empty: neither.
+    better: Vec<&'static str>,
     #[serde(flatten)]
     sheet: Sheet,
     runs: Runs,
@@ -70,7 +74,7 @@ pub(crate) struct Data {
 /// Figures and their keys.
 #[derive(Serialize, Default)]
 struct Sheet {
-    /// Each list once.
+    /// Each list once; in the page, the first one is that of the summary's rows.
     keys: Vec<Vec<Key>>,
     figures: Vec<InSlot>,
 }
@@ -93,19 +97,19 @@ struct Runs {
     rows: Vec<Run>,
 }
 
-/// A run: its row's name and group, its trace, its seed, and one value per column.
+/// A run: the place of its row in the summary, its trace, its seed, and one value per column.
 #[derive(Serialize)]
-struct Run(String, usize, String, u64, Vec<Short>);
+struct Run(usize, String, u64, Vec<Short>);
 
 impl Runs {
     fn new(comparison: &Comparison, columns: &[Column]) -> Self {
-        let rows = comparison.rows.iter().zip(&comparison.keys);
-        let runs = rows.flat_map(|(row, key)| comparison.runs_of(*row).map(move |run| (key, run)));
-        let row = |(key, run): (&Key, &Record)| {
+        let rows = comparison.rows.iter().enumerate();
+        let runs = rows.flat_map(|(at, row)| comparison.runs_of(*row).map(move |run| (at, run)));
+        let row = |(at, run): (usize, &Record)| {
             let value = |column: &Column| Short(column.value(run).unwrap_or(f64::NAN));
             let trace = comparison.trace_name(run).to_owned();
             let values = columns.iter().map(value).collect();
-            Run(key.label.clone(), key.group, trace, run.scenario.seed, values)
+            Run(at, trace, run.scenario.seed, values)
         };
         let rows = runs.take(MOST_RUNS).map(row).collect();
         Self { columns: columns.iter().map(|column| column.axis()).collect(), rows }
@@ -142,14 +146,21 @@ impl Sheet {
     }
 }
 
-impl Data {
+impl<'a> Data<'a> {
     /// The content of a page by itself or, `in_folder`, of one that has the file [`series_script`] next to it.
-    pub(crate) fn new(comparison: &Comparison, columns: &[Column], in_folder: bool) -> Self {
+    pub(crate) fn new(comparison: &'a Comparison, columns: &[Column], in_folder: bool) -> Self {
+        let better = |column: &Column| match column.better {
+            Better::More => "more",
+            Better::Less => "less",
+            Better::Neither => "",
+        };
         let mut data = Self {
             markers: markers(),
             dashes: DASHES,
             lines: comparison.lines.clone(),
-            sheet: Sheet::default(),
+            conditions: &comparison.conditions,
+            better: columns.iter().map(better).collect(),
+            sheet: Sheet { keys: vec![comparison.keys.clone()], figures: Vec::new() },
             runs: Runs::new(comparison, columns),
             apart: in_folder.then(Vec::new),
             left_out: Vec::new(),

@@ -65,8 +65,11 @@ impl Distribution {
     }
 
     /// The average of several cumulative distributions, each with the same weight however many values it has: levels in ms
-    /// and the shares of values up to them, `most` steps of even probability. Distributions without values do not count.
-    pub fn mean_cumulative(all: impl Iterator<Item = Self>, most: usize) -> Vec<(f64, f64)> {
+    /// and these rising `shares` of values up to them. Distributions without values do not count.
+    pub fn mean_cumulative(
+        all: impl Iterator<Item = Self>,
+        shares: impl Iterator<Item = f64>,
+    ) -> Vec<(f64, f64)> {
         let mut weights: BTreeMap<u64, f64> = BTreeMap::new();
         let mut counted = 0.0;
         for one in all {
@@ -81,9 +84,8 @@ impl Distribution {
         // Sums of many parts miss a whole number by this much.
         const NOISE: f64 = 1e-9;
         let (mut level, mut share, mut weights) = (first, 0.0, weights.into_iter());
-        (0..=most)
-            .map(|step| {
-                let wanted = step as f64 / most as f64;
+        shares
+            .map(|wanted| {
                 while share < wanted - NOISE
                     && let Some((next, weight)) = weights.next()
                 {
@@ -175,11 +177,12 @@ mod tests {
         let mut pooled = fast.clone();
         pooled.merge(&slow);
         let at = |points: &[(f64, f64)], percent: usize| points[percent].0.round();
-        let mean = Distribution::mean_cumulative([fast.clone(), slow, of([])].into_iter(), 100);
+        let percent = || (0..=100).map(|percent| f64::from(percent) / 100.0);
+        let mean = Distribution::mean_cumulative([fast.clone(), slow, of([])].into_iter(), percent());
         assert_eq!((at(&mean, 50), at(&mean, 51), at(&mean, 95)), (10.0, 1_000.0, 1_000.0));
-        assert_eq!(at(&Distribution::mean_cumulative([pooled].into_iter(), 100), 95), 10.0);
-        assert_eq!(Distribution::mean_cumulative([fast].into_iter(), 10).len(), 11);
-        assert!(Distribution::mean_cumulative(std::iter::empty(), 10).is_empty());
+        assert_eq!(at(&Distribution::mean_cumulative([pooled].into_iter(), percent()), 95), 10.0);
+        assert_eq!(Distribution::mean_cumulative([fast].into_iter(), percent()).len(), 101);
+        assert!(Distribution::mean_cumulative(std::iter::empty(), percent()).is_empty());
     }
 
     #[test]

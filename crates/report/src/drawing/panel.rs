@@ -1,6 +1,6 @@
 //! A panel of a figure: axes, grid and marks.
 
-use crate::figure::{Axis, Figure, Mark, Panel, Shape, Style, is_number};
+use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape, Style, is_number};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -157,7 +157,7 @@ fn draw_mark(chart: &mut Chart, mark: &Mark, style: Style, phase: f64) -> Drawn 
         Shape::Dots => {
             chart.draw_series(points().map(|at| Circle::new(at, DOT, colour(style).filled())))?;
         }
-        Shape::Cells => draw_cells(chart, mark)?,
+        Shape::Cells | Shape::Ranked => draw_cells(chart, mark)?,
     }
     Ok(())
 }
@@ -194,8 +194,9 @@ impl Ranged for Axis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, (from, to): (i32, i32)) -> i32 {
-        // Zero on an axis of logarithms is infinitely far outside.
-        from + (f64::from(to - from) * self.share(*value).clamp(-1.0, 2.0)).round() as i32
+        // Zero is infinitely far below an axis of logarithms: smaller values stand at its end.
+        let value = if self.scale == Scale::Log { value.max(self.from) } else { *value };
+        from + (f64::from(to - from) * self.share(value).clamp(-1.0, 2.0)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {

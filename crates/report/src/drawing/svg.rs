@@ -155,7 +155,7 @@ fn legend<'a>(
         let (x, y, stroke) = (*x, *y, colour(key.style).stroke_width(STROKE));
         let ends = [(x, y), (x + LEGEND_SAMPLE, y)];
         match shape {
-            Shape::Points | Shape::Dots | Shape::Cells => {}
+            Shape::Points | Shape::Dots | Shape::Cells | Shape::Ranked => {}
             Shape::Line | Shape::Path => area.draw(&PathElement::new(ends, stroke))?,
             Shape::Dashed => area.draw(&DashedPathElement::new(ends, DASH, GAP, stroke))?,
             Shape::Area => {

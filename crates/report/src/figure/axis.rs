@@ -31,6 +31,8 @@ pub enum Scale {
     Log,
     /// In proportion, seconds of a run: a page's plots show the same part of them.
     Time,
+    /// Shares by their [nines](nines), in proportion: each nine has the same room.
+    Tail,
 }
 
 /// More numbers than this at 1, 2, 5 and 10 would touch; powers of ten are left then.
@@ -102,6 +104,14 @@ impl Axis {
         Self { ticks, ..Self::linear(title, -0.5, names.len().max(1) as f64 - 0.5) }
     }
 
+    /// Shares up to [`TAIL_END`], by their [nines](nines).
+    pub(crate) fn tail(title: impl Into<String>) -> Self {
+        const SHARES: [(f64, &str); 6] =
+            [(0.0, "0"), (0.5, "50 %"), (0.9, "90 %"), (0.95, "95 %"), (0.99, "99 %"), (0.999, "99.9 %")];
+        let ticks = SHARES.iter().map(|(share, text)| (nines(*share), (*text).to_owned())).collect();
+        Self { scale: Scale::Tail, ticks, ..Self::linear(title, 0.0, nines(TAIL_END)) }
+    }
+
     /// Puts larger values further left.
     #[must_use]
     pub fn leftwards(self) -> Self {
@@ -128,6 +138,19 @@ impl Axis {
             .map(|value| (value, format!("{value:.decimals$}")))
             .collect()
     }
+}
+
+/// The largest share on an axis for tails: a little above the last one with a text, 99.9 %.
+pub(crate) const TAIL_END: f64 = 0.9995;
+
+/// The nines of a share: 1 for 90 %, 2 for 99 %.
+pub(crate) fn nines(share: f64) -> f64 {
+    0.0 - libm::log10(1.0 - share)
+}
+
+/// The share of so many nines.
+pub(crate) fn share_of(nines: f64) -> f64 {
+    1.0 - libm::pow(10.0, -nines)
 }
 
 /// 1, 2, 5, 10 and so on, from a microsecond to a day, in milliseconds.
@@ -182,6 +205,16 @@ mod tests {
         let from = |values: [f64; 2]| Axis::around("", values.into_iter()).from;
         assert_eq!(from([0.01, 1.0]), 0.0);
         assert!(from([-0.25, 1.0]) < -0.25);
+    }
+
+    #[test]
+    fn an_axis_for_tails_gives_each_nine_as_much_room() {
+        let axis = Axis::tail("");
+        assert_eq!(texts(&axis), ["0", "50 %", "90 %", "95 %", "99 %", "99.9 %"]);
+        let place = |share: f64| axis.share(nines(share));
+        assert!((place(0.99) - place(0.9) - place(0.9)).abs() < 1e-9);
+        assert!((place(0.999) - 3.0 * place(0.9)).abs() < 1e-9 && (place(TAIL_END) - 1.0).abs() < 1e-9);
+        assert!((share_of(nines(0.95)) - 0.95).abs() < 1e-12);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod style;
 pub(crate) mod thin;
 
 pub use axis::{Axis, Scale};
+pub(crate) use axis::{TAIL_END, nines, share_of};
 pub use paper::{Length, Paper};
 pub use style::Style;
 pub(crate) use style::{DASHES, markers, styles};
@@ -45,6 +46,9 @@ pub struct Key {
     pub style: Style,
     /// Keys of one group are chosen together in the report: the variations of a scheme.
     pub group: usize,
+    /// By varied condition, the place of its value; `None`: it stands for all values. Empty: nothing is varied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) values: Vec<Option<usize>>,
 }
 
 /// One plot.
@@ -81,7 +85,7 @@ pub struct Mark {
     /// By point, the 95 % intervals of x and y; empty: none is known.
     #[serde(rename = "i", skip_serializing_if = "Vec::is_empty", serialize_with = "encode::intervals")]
     pub intervals: Vec<[Option<(f64, f64)>; 2]>,
-    /// By point, how dark a cell is: 0 to 1, and its text. For [`Shape::Cells`] only.
+    /// By point, how dark a cell is: 0 to 1, and its text; for [`Shape::Ranked`] its rank: -1 for the best to 1. For cells only.
     #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<(f64, String)>,
 }
@@ -104,6 +108,8 @@ pub enum Shape {
     Dots,
     /// A square of one by one round each.
     Cells,
+    /// Such squares in two colours: one for good values, the other one for bad ones.
+    Ranked,
 }
 
 pub(crate) fn is_number((x, y): &(f64, f64)) -> bool {
@@ -167,7 +173,7 @@ impl Panel {
 impl Key {
     /// A key of its own group.
     pub fn new(label: impl Into<String>, style: Style, group: usize) -> Self {
-        Self { label: label.into(), style, group }
+        Self { label: label.into(), style, group, values: Vec::new() }
     }
 }
 

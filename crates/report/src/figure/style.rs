@@ -84,16 +84,14 @@ impl Style {
         }
     }
 
-    /// The colour with the marks of the `variation`-th of the varied conditions.
-    pub(crate) fn varied(self, variation: usize) -> Self {
-        if self.marker == STAR {
+    /// The colour of one of `lines` with the marks of one of several varied conditions; those of the line count where several lines
+    /// share a colour. A single condition and the reference keep the line's style.
+    pub(crate) fn varied(self, variation: usize, variations: usize, lines: usize) -> Self {
+        if self.marker == STAR || variations < 2 {
             return self;
         }
-        Self {
-            marker: (self.marker + variation) % STAR,
-            dash: (self.dash + variation) % DASHES.len(),
-            ..self
-        }
+        let (marker, dash) = if lines > COLOURS.len() { (self.marker, self.dash) } else { (0, 0) };
+        Self { marker: (marker + variation) % STAR, dash: (dash + variation) % DASHES.len(), ..self }
     }
 
     /// Red, green and blue; `None`: that of the text.
@@ -250,7 +248,16 @@ mod tests {
 
     #[test]
     fn the_variations_of_a_scheme_share_its_colour_and_differ_in_shape() {
-        let styles: Vec<_> = (0..20).map(|variation| Style::nth(3).varied(variation)).collect();
+        let styles: Vec<_> = (0..20).map(|variation| Style::nth(3).varied(variation, 20, 7)).collect();
         assert!(all_differ(&styles) && styles.iter().all(|style| style.colour == styles[0].colour));
+    }
+
+    /// The mark of a scheme under one condition was that of another scheme under the next one.
+    #[test]
+    fn a_mark_is_a_variation_where_a_colour_is_a_scheme() {
+        let marks = |scheme: usize, lines| Style::nth(scheme).varied(2, 3, lines).corners();
+        assert_eq!(marks(0, 7), marks(3, 7));
+        assert_ne!(marks(0, 12), marks(3, 12), "schemes that share a colour keep their marks");
+        assert_eq!(Style::nth(3).varied(0, 1, 7), Style::nth(3));
     }
 }

@@ -45,7 +45,7 @@ pub(crate) fn curves(comparison: &Comparison, trace: Trace) -> Vec<(String, Figu
                 [_, _, ..] => format!("{}, flow {}", key.label, flow + 1),
                 _ => key.label.clone(),
             };
-            let figure = figure(run, all[0], &snapshots, key.group);
+            let figure = figure(run, all[0], &snapshots, key);
             figures.push((
                 format!("{name} {label}"),
                 Figure { title: format!("{label}: {}", titled(name)), ..figure },
@@ -56,11 +56,12 @@ pub(crate) fn curves(comparison: &Comparison, trace: Trace) -> Vec<(String, Figu
 }
 
 /// The curve above, and below it the flow's throughput in the colours of the same moments.
-fn figure(run: &Record, curve: &Curve, snapshots: &[Snapshot], group: usize) -> Figure {
+fn figure(run: &Record, curve: &Curve, snapshots: &[Snapshot], row: &Key) -> Figure {
     let named = [0, snapshots.len() / 2, snapshots.len() - 1];
     let key = |(index, snapshot): (usize, &Snapshot)| {
         let label = if named.contains(&index) { format!("{:.1} s", snapshot.time_s) } else { String::new() };
-        Key::new(label, Style::coloured(snapshot.colour), group)
+        let key = Key::new(label, Style::coloured(snapshot.colour), row.group);
+        Key { values: row.values.clone(), ..key }
     };
     let shape = if is_measured(&curve.name) { Shape::Dots } else { Shape::Line };
     let above: Vec<Mark> =

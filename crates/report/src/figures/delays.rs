@@ -1,7 +1,7 @@
 //! How the delays of packets are distributed.
 
 use crate::comparison::{Comparison, View};
-use crate::figure::{Axis, Figure, Mark, Panel, Shape};
+use crate::figure::{Axis, Figure, Mark, Panel, Shape, TAIL_END, nines, share_of};
 use crate::figures::HEIGHT_INCHES;
 use cellcc_experiment::{Distribution, FlowRecord, Record};
 
@@ -14,7 +14,7 @@ pub(crate) const QUEUEING: Delay = ("queueing-delay-cdf", "Queueing delay, ms", 
 /// Delays below this look alike, and zero has no place on a logarithmic axis.
 const LEAST_DELAY_MS: f64 = 0.125;
 
-/// The cumulative distribution of the delays of each row's packets in this many steps, the mean of those on the traces; `None`
+/// The cumulative distribution of the delays of each row's packets in this many steps of even room on an axis for tails, the mean of those on the traces; `None`
 /// if there are no measurements.
 pub(crate) fn cumulative(
     comparison: &Comparison,
@@ -25,10 +25,10 @@ pub(crate) fn cumulative(
     let traces = comparison.traces_in(&view);
     let mark = |(key, &row)| {
         let by_trace = traces.iter().map(|&trace| pooled(comparison.runs(row, trace), of));
-        let curve: Vec<(f64, f64)> = Distribution::mean_cumulative(by_trace, steps)
-            .iter()
-            .map(|(ms, share)| (ms.max(LEAST_DELAY_MS), *share))
-            .collect();
+        let places = || (0..=steps).map(|step| nines(TAIL_END) * step as f64 / steps as f64);
+        let levels = Distribution::mean_cumulative(by_trace, places().map(share_of));
+        let curve: Vec<(f64, f64)> =
+            levels.iter().zip(places()).map(|((ms, _), place)| (ms.max(LEAST_DELAY_MS), place)).collect();
         (curve.last()?.0 > LEAST_DELAY_MS).then(|| Mark::new(key, Shape::Line, curve))
     };
     let marks: Vec<Mark> = comparison.rows.iter().enumerate().filter_map(mark).collect();
@@ -38,7 +38,7 @@ pub(crate) fn cumulative(
     (!marks.is_empty()).then(|| Figure {
         title: format!("Cumulative distribution: {title}"),
         keys: comparison.keys.clone(),
-        panels: vec![Panel::new(x, Axis::linear(share, 0.0, 1.0), marks, HEIGHT_INCHES)],
+        panels: vec![Panel::new(x, Axis::tail(share), marks, HEIGHT_INCHES)],
         ..Figure::default()
     })
 }

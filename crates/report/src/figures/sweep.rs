@@ -1,6 +1,6 @@
 //! The schemes' gain and delay over the parameters that a plan varies: lines, or for two with many values heat maps.
 
-use crate::comparison::{Comparison, Row, View, distinct};
+use crate::comparison::{Comparison, Condition, Row, View, distinct};
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape};
 use crate::figures::heat::{Cell, Shades, no_key, panel};
 use crate::figures::scatter::interval;
@@ -14,12 +14,6 @@ const PANEL_INCHES: f64 = 1.65;
 const MOST_COLUMNS: usize = 6;
 /// Values that span more than this many times the smallest stand by their logarithms.
 const LOGARITHMIC_SPAN: f64 = 8.0;
-
-/// A condition and its values, in the order of the plan.
-struct Condition<'a> {
-    key: &'a str,
-    values: Vec<&'a str>,
-}
 
 /// The name of the figure's file, and the figure: one line per scheme over one parameter; for two, the one with fewer values
 /// makes plots side by side. `None` of more, or of none.
@@ -144,13 +138,8 @@ fn conditions<'a>(comparison: &Comparison<'a>) -> Option<Vec<Condition<'a>>> {
     let variations =
         comparison.rows.iter().map(|row| row.variation).filter(|variation| !variation.is_empty());
     let variations = distinct(variations);
-    let pairs = distinct(variations.iter().flat_map(|variation| varied(variation)));
-    let condition = |key| {
-        let values = pairs.iter().filter(|(other, _)| *other == key).map(|(_, value)| *value);
-        Condition { key, values: values.collect() }
-    };
-    let conditions = distinct(pairs.iter().map(|(key, _)| *key)).into_iter().map(condition);
-    let conditions: Vec<_> = conditions.filter(|condition| condition.values.len() > 1).collect();
+    let conditions = comparison.conditions.iter().filter(|condition| condition.values.len() > 1);
+    let conditions: Vec<_> = conditions.cloned().collect();
     // Keys that change together are no grid.
     let combinations: usize = conditions.iter().map(|condition| condition.values.len()).product();
     (combinations == variations.len() && (1..=2).contains(&conditions.len())).then_some(conditions)

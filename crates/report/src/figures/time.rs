@@ -27,6 +27,11 @@ const QUANTITIES: [(&str, &str); 7] = [
     ("jain_index", "Jain's index, by second"),
 ];
 
+/// Delays and windows that span more than this many times the smallest stand by their logarithms.
+const LOGARITHMIC_SPAN: f64 = 50.0;
+/// Such an axis spans so many times its lower end at most: smaller values stand there.
+const LARGEST_SPAN: f64 = 1e3;
+
 /// The column of all flows together.
 const SHARED: &str = "jain_index";
 
@@ -153,7 +158,7 @@ fn of_columns(
         let values = marks.iter().flat_map(|mark| &mark.points).map(|point| point.1);
         let inches = if index == 0 { PANEL_INCHES } else { LOW_PANEL_INCHES };
         let y = match shown.states {
-            [] => Axis::from_zero(shown.title, values),
+            [] => axis(shown.title, values),
             states => Axis::names(shown.title, states),
         };
         Panel::new(x.clone(), y, marks, inches)
@@ -163,6 +168,18 @@ fn of_columns(
         keys: comparison.keys.clone(),
         panels: panels.into_iter().enumerate().map(panel).collect(),
         ..Figure::default()
+    }
+}
+
+/// The axis of values over time.
+fn axis(title: String, values: impl Iterator<Item = f64> + Clone) -> Axis {
+    let known = values.clone().filter(|value| value.is_finite() && *value > 0.0);
+    let (low, high) = (known.clone().fold(f64::INFINITY, f64::min), known.clone().fold(0.0, f64::max));
+    let held = known.map(|value| value.max(high / LARGEST_SPAN));
+    match title.rsplit_once(", ") {
+        Some((_, "ms")) if high > low * LOGARITHMIC_SPAN => Axis::delay(title, held),
+        Some((_, "packets")) if high > low * LOGARITHMIC_SPAN => Axis::logarithmic(title, held),
+        _ => Axis::from_zero(title, values),
     }
 }
 

@@ -136,13 +136,7 @@ impl Grid {
 
 /// Conditions that rows differ in, in the order of the plan.
 pub(crate) fn varied_keys(comparison: &Comparison) -> Vec<String> {
-    let mut keys: Vec<String> = Vec::new();
-    for (key, _) in comparison.rows.iter().flat_map(|row| varied(row.variation)) {
-        if !keys.iter().any(|known| known == key) {
-            keys.push(key.into());
-        }
-    }
-    keys
+    comparison.conditions.iter().map(|condition| condition.key.into()).collect()
 }
 
 /// Its value of each of these conditions.

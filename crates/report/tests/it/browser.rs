@@ -119,6 +119,22 @@ fn two_varied_conditions_with_many_values_each_have_heat_maps() {
     check(&fabricated::heat(), include_str!("heat.js"), 1280);
 }
 
+/// Half of a sweep's rows were hidden in a box that scrolled, and no control chose a condition.
+#[test]
+fn the_conditions_of_a_sweep_are_picked_its_summary_sorts_and_its_rows_lead_to_their_figures() {
+    let schemes = ["limit", "cubic", "bbr", "vegas"];
+    let (queues, rtts) = (["33pkt", "65pkt", "130pkt"], ["20ms", "40ms", "80ms"]);
+    let records = fabricated::varied_twice(&schemes, &["walk", "drive"], &queues, &rtts);
+    for width in [1400, 390] {
+        check(&records, include_str!("pickers.js"), width);
+    }
+    let linked = "const rows = [...document.querySelectorAll('#summary tbody tr')].filter((row) => !row.hidden);
+        const seen = [rows.length, ...[...document.querySelectorAll('#varied select')].map((select) => select.selectedOptions[0].text)];
+        const sorted = document.querySelector('#summary [aria-sort=ascending]')?.textContent;
+        document.body.dataset.selftest = seen.join() === '10,65pkt,all' && sorted === 'Scheme' ? 'passed' : `${seen}, ${sorted}`;";
+    check_link(&records, linked, 1400, "#path.queue=65pkt&path.rtt=all&order=0,1");
+}
+
 /// Labels used to cover each other, and the last columns of the table to be out of sight on a desktop.
 #[test]
 fn long_names_are_not_cut_and_cover_nothing() {
