@@ -472,8 +472,9 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       const { label } = shown.length ? data.lines[keyOf(figure, mark).group] ?? keyOf(figure, mark) : keyOf(figure, mark);
       const text = new echarts.graphic.Text({ silent: true, z: 10, style: { text: label, fill: ink, fontSize: 12, fontFamily: getComputedStyle(document.body).fontFamily, backgroundColor: paper, padding: [0, 2],
         ...(label.length * 7 > widestLabel() ? { width: widestLabel(), overflow: "truncate" } : {}) } });
-      const { width: wide, height } = text.getBoundingRect();
-      const high = height + 4; // letters may be higher than the library knows
+      // Letters may be wider and higher than the library knows.
+      const measured = text.getBoundingRect();
+      const [wide, high] = [measured.width + 8, measured.height + 6];
       const [x, y] = centres.get(mark);
       const box = (across, down) => ({ mark, left: x + across - wide / 2, right: x + across + wide / 2, top: y + down - high / 2, bottom: y + down + high / 2 });
       const beside = [[GAP + wide / 2, 0], [-GAP - wide / 2, 0], [0, -GAP - high / 2], [0, GAP + high / 2]];
@@ -482,7 +483,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       const found = [...beside, ...rings].map((place) => box(...place)).find(isFree);
       if (!found) continue;
       taken.push({ ...found, isLabel: true });
-      text.attr({ x: found.left, y: found.top + 2 });
+      text.attr({ x: found.left + 4, y: found.top + 3 });
       const to = [Math.min(Math.max(x, found.left), found.right), Math.min(Math.max(y, found.top), found.bottom)];
       if (Math.hypot(to[0] - x, to[1] - y) > GAP + 6) add(new echarts.graphic.Line({ silent: true, z: 9, shape: { x1: x, y1: y, x2: to[0], y2: to[1] }, style: { stroke: quiet, lineWidth: 1 } }));
       add(text);

@@ -260,9 +260,9 @@ impl Capacity {
 
     /// A sentence about the link's own delay for people; `None` where it has none.
     pub fn delay_note(&self) -> Option<String> {
-        let longest = self.delay.as_ref()?.longest();
+        let longest_ms = self.delay.as_ref()?.longest().as_secs_f64() * 1e3;
         Some(format!(
-            "up to {longest} of delay of its own over time, which belongs to the link and not to its rates"
+            "up to {longest_ms:.0}ms of delay of its own over time, which belongs to the link and not to its rates"
         ))
     }
 

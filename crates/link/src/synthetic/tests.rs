@@ -286,7 +286,8 @@ fn halves(traces: &[Vec<f64>]) -> [f64; 6] {
     let mut all: Vec<f64> = traces.iter().flatten().copied().collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let middle = mean(&all);
-    let deviation = libm::sqrt(mean(&all.iter().map(|rate| (rate - middle).powi(2)).collect::<Vec<_>>()));
+    let deviation =
+        libm::sqrt(mean(&all.iter().map(|rate| (rate - middle) * (rate - middle)).collect::<Vec<_>>()));
     let changes: Vec<f64> =
         traces.iter().flat_map(|trace| trace.windows(2).map(|pair| (pair[1] - pair[0]).abs())).collect();
     all.sort_by(f64::total_cmp);

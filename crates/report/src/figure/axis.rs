@@ -31,7 +31,7 @@ pub enum Scale {
     Log,
     /// In proportion, seconds of a run: a page's plots show the same part of them.
     Time,
-    /// Shares by their [nines](nines), in proportion: each nine has the same room.
+    /// Shares by their nines, in proportion: each nine has the same room.
     Tail,
 }
 

@@ -108,7 +108,7 @@ pub enum Shape {
     Dots,
     /// A square of one by one round each.
     Cells,
-    /// Such squares in two colours: one for good values, the other one for bad ones.
+    /// A square of one by one round each, whose colour ranks its value.
     Ranked,
 }
 

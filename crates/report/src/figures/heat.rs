@@ -45,8 +45,8 @@ pub(crate) fn heat_map(comparison: &Comparison, column: &Column) -> Option<Figur
     })
 }
 
-/// How good each value is, against the best one of a scheme on the same trace under the same condition: -1 for that one, 0 for half
-/// as good, 1 for a quarter or less. `None` where neither more nor less is better.
+/// The rank of each value against the best scheme's on the same trace under the same condition: -1 for the best, 0 for half as good,
+/// 1 for a quarter or less. `None` where neither more nor less is better.
 fn ranks(rows: &[Row], column: &Column, cells: &[((usize, usize), f64)]) -> Option<Vec<f64>> {
     let goodness = |value: f64| match column.better {
         Better::More => value.max(f64::MIN_POSITIVE),

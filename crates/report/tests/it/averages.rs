@@ -144,7 +144,7 @@ fn a_fast_link_does_not_hide_a_slow_one_in_the_distribution() {
         let figure = figure.iter().find(|figure| figure.name == name).unwrap();
         figure.panels[0].marks[0].points.clone()
     };
-    // The axis for tails has 50 % at the logarithm of two.
+    // On the axis for tails 50 % lies at the logarithm of two.
     let (lower, upper): (Vec<_>, Vec<_>) =
         points("rtt-cdf").into_iter().partition(|point| point.1 < std::f64::consts::LOG10_2);
     let all = |points: &[(f64, f64)], ms: f64| points.len() > 9 && points.iter().all(|at| at.0.round() == ms);
