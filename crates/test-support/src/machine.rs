@@ -36,7 +36,8 @@ pub(crate) struct Load {
     pub(crate) waited: f64,
     /// The share of the processors' time that the host took.
     pub(crate) stolen: f64,
-    /// The share that none of this process, its descendants and the kernel's threads, which may work for them, took.
+    /// The share that none of this process, its descendants, the kernel's threads, which may work for them, and programs that give
+    /// way to all others took.
     pub(crate) others: f64,
 }
 
@@ -137,7 +138,7 @@ struct Counts {
     idle: u64,
     /// Ticks in which a thread was ready to run, but the host ran something else.
     stolen: u64,
-    /// Ticks of this process, its descendants and the kernel's threads.
+    /// Ticks of this process, its descendants, the kernel's threads, and programs that give way to all others.
     ours: u64,
     /// Microseconds in which something waited for a processor.
     waited_us: u64,
@@ -197,6 +198,8 @@ struct Process {
     /// CPU time of descendants that it has waited for.
     waited_for: u64,
     is_kernels: bool,
+    /// It runs only where nothing else wants to: `tools/test` starts tests without a clock so, beside those in real time.
+    gives_way: bool,
 }
 
 impl Process {
@@ -212,10 +215,12 @@ impl Process {
     }
 
     /// proc_pid_stat(5): number, name in parentheses, state, parent and so on; the 9th is flags, the 14th utime, then stime, cutime
-    /// and cstime.
+    /// and cstime; the 41st is the scheduling policy.
     fn parse(stat: &str) -> Option<Self> {
         /// PF_KTHREAD of the kernel's include/linux/sched.h.
         const KERNELS: u64 = 0x0020_0000;
+        /// `include/uapi/linux/sched.h` of the kernel.
+        const SCHED_IDLE: u64 = 5;
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
         Some(Self {
@@ -223,17 +228,20 @@ impl Process {
             own: field(14)? + field(15)?,
             waited_for: field(16)? + field(17)?,
             is_kernels: field(9)? & KERNELS != 0,
+            gives_way: field(41) == Some(SCHED_IDLE),
         })
     }
 }
 
-/// The ticks of a process, its descendants and the kernel's threads. Descendants that outlive their parent and then end are waited
-/// for by an ancestor.
+/// The ticks of a process, its descendants, the kernel's threads, and programs that give way to all others. Descendants that outlive their
+/// parent and then end are waited for by an ancestor.
 fn ours(all: &HashMap<u32, Process>, root: u32) -> u64 {
     let parent = |number: &u32| all.get(number).map(|process| process.parent);
     let ancestors = |of: u32| std::iter::successors(parent(&of), parent);
     let descends = |number: u32| number == root || ancestors(number).any(|ancestor| ancestor == root);
-    let at_work = all.iter().filter(|(number, process)| descends(**number) || process.is_kernels);
+    let is_ours =
+        |number: u32, process: &Process| descends(number) || process.is_kernels || process.gives_way;
+    let at_work = all.iter().filter(|(number, process)| is_ours(**number, process));
     let of_ancestors = ancestors(root).filter_map(|number| all.get(&number));
     at_work.map(|(_, process)| process.own + process.waited_for).sum::<u64>()
         + of_ancestors.map(|process| process.waited_for).sum::<u64>()
@@ -279,13 +287,16 @@ mod tests {
     }
 
     #[test]
-    fn ours_are_descendants_what_ancestors_waited_for_and_the_kernels_threads() {
-        let process = |parent: u32, flags: u64, ticks: u64| {
-            let stat = format!("1 (a) name) S {parent} 0 0 0 -1 {flags} 0 0 0 0 {ticks} 0 0 1000 20 0");
+    fn ours_are_descendants_what_ancestors_waited_for_the_kernels_threads_and_what_gives_way() {
+        let process = |parent: u32, flags: u64, ticks: u64, policy: u64| {
+            let between = "0 ".repeat(23);
+            let stat = format!(
+                "1 (a) name) S {parent} 0 0 0 -1 {flags} 0 0 0 0 {ticks} 0 0 1000 {between}{policy} 0"
+            );
             Process::parse(&stat).unwrap()
         };
-        let stat = |parent, ticks| process(parent, 0x40_0000, ticks);
-        let expected = Process { parent: 7, own: 3, waited_for: 1000, is_kernels: false };
+        let stat = |parent, ticks| process(parent, 0x40_0000, ticks, 0);
+        let expected = Process { parent: 7, own: 3, waited_for: 1000, is_kernels: false, gives_way: false };
         assert_eq!(stat(7, 3), expected);
         let all = HashMap::from([
             (1, stat(0, 1)),
@@ -293,9 +304,10 @@ mod tests {
             (3, stat(1, 4)),
             (4, stat(2, 8)),
             (5, stat(4, 16)),
-            (6, process(0, 0x20_8040, 32)),
+            (6, process(0, 0x20_8040, 32, 0)),
+            (7, process(1, 0x40_0000, 64, 5)),
         ]);
-        assert_eq!(ours(&all, 2), (2 + 8 + 16 + 32) + 5 * 1000);
+        assert_eq!(ours(&all, 2), (2 + 8 + 16 + 32 + 64) + 6 * 1000);
     }
 
     #[test]
