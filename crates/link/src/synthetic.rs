@@ -103,7 +103,7 @@ pub fn names() -> &'static [SyntheticLink] {
         let scripted = scripted::SCRIPTS.iter().map(|link| SyntheticLink {
             name: link.name,
             description: link.description,
-            typical_seed: 1,
+            typical_seed: link.typical_seed,
             model: Model::Scripted(link),
         });
         fitted.chain(scripted).collect()

@@ -14,6 +14,8 @@ use cellcc_units::{Rate, Span};
 pub(super) struct Script {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
+    /// The first with a mean rate within 5 % of the mean of all seeds.
+    pub(super) typical_seed: u64,
     round: fn(&mut Draws, &mut Round),
 }
 
@@ -28,21 +30,25 @@ pub(super) static SCRIPTS: [Script; 4] = [
     Script {
         name: "wifi-suspension",
         description: "Wi-Fi that is suspended for 0.2 s in every 2 s; then all that waited leaves at once: 50 Mbit/s",
+        typical_seed: 1,
         round: suspension,
     },
     Script {
         name: "wifi-spikes",
         description: "Wi-Fi of 50 Mbit/s with 20 to 140 ms of additional delay for 1 s in every 10 s",
+        typical_seed: 1,
         round: spikes,
     },
     Script {
         name: "wifi-fade",
         description: "Wi-Fi of 50 Mbit/s that fades for 2 s in every 10 s: nine tenths of the rate, jitter up to 200 ms",
+        typical_seed: 1,
         round: fade,
     },
     Script {
         name: "starlink-15s",
         description: "Starlink downlink: every 15 s a gap of 50 ms, and another rate and delay: 225 Mbit/s on average",
+        typical_seed: 3,
         round: phase,
     },
 ];

@@ -307,6 +307,9 @@ fn the_starlink_link_behaves_like_recorded_downlinks() {
         (0..360).map(half).collect::<Vec<f64>>()
     };
     let synthetic = halves(&(1..=SEEDS).map(made).collect::<Vec<_>>());
+    let is_typical = |&seed: &u64| (halves(&[made(seed)])[0] / synthetic[0] - 1.0).abs() <= 0.05;
+    let starlink = names().iter().find(|link| link.name == "starlink-15s").unwrap();
+    assert_eq!((1..).find(is_typical), Some(starlink.typical_seed));
     let Some(root) = std::env::var_os("CELLCC_TRACES") else {
         writeln!(std::io::stderr(), "left out: CELLCC_TRACES names no folder of real traces").unwrap();
         return;
