@@ -26,10 +26,11 @@ mod texture;
 pub mod trace;
 mod trace_cache;
 
+pub use capacity::cut::Cut;
 pub use capacity::join::Piece;
 pub use capacity::schedule::{StepsError, format as format_steps, parse as parse_steps};
 pub use capacity::service_clock::ServiceClock;
-pub use capacity::spec::{CapacitySpec, Cut, Source, SpecError};
+pub use capacity::spec::{CapacitySpec, Source, SpecError};
 pub use capacity::stats::{BurstStats, CapacityStats, OUTAGE_BELOW_MBIT_S};
 pub use capacity::{Capacity, CapacityError};
 pub use cell::Cell;

@@ -1,5 +1,6 @@
 //! A link's capacity over time: a rate that changes in steps, or Mahimahi's delivery opportunities.
 
+pub(crate) mod cut;
 pub(crate) mod join;
 pub(crate) mod opportunities;
 pub(crate) mod schedule;

@@ -1,11 +1,12 @@
 //! The text form of a capacity, in Scenarios and flags.
 
+use crate::capacity::cut::{self, Cut};
 use crate::capacity::join::{self, Piece, Stretch};
 use crate::capacity::schedule;
 use crate::capacity::{Capacity, CapacityError};
 use crate::synthetic;
-use crate::texture::{self, Texture, TextureError};
-use crate::trace::{self, Choice, Reading, Trace, TraceError};
+use crate::texture::TextureError;
+use crate::trace::{self, Trace, TraceError};
 use cellcc_units::{ParseError, Rate, Span, instead};
 use std::fmt;
 use std::path::PathBuf;
@@ -52,23 +53,6 @@ pub enum CapacitySpec {
     Join(Vec<Piece>),
 }
 
-/// A part of a trace, with its texture.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Cut {
-    /// The number of the run in a file with several; all of them if `None`.
-    pub run: Option<u64>,
-    /// The column of a table with several that could be the rate.
-    pub column: Option<String>,
-    /// The meaning of a file of bare numbers, where its name does not say.
-    pub reading: Option<Reading>,
-    /// Where it begins.
-    pub offset: Span,
-    /// How long it is; to the end of the trace where there is none.
-    pub duration: Option<Span>,
-    /// The texture within its seconds.
-    pub texture: Texture,
-}
-
 /// A capacity with its description for a Record.
 #[derive(Debug, Clone)]
 pub struct Source {
@@ -112,6 +96,12 @@ pub enum SpecError {
     /// A texture whose recordings cannot be used.
     #[error(transparent)]
     Shapes(TextureError),
+    /// A list, or a column without its key.
+    #[error(
+        "there is no link `{0}`: separate links by blanks, such as `--traces lte.csv 5g.csv`, and choose a column of a table by its key, \
+         such as `log.csv,column=ul_mbps`"
+    )]
+    Commas(String),
     /// The caller knows no such link.
     #[error(
         "there is no link named `{0}`{known}, and a trace file is written with its path, such as `./{0}`",
@@ -123,18 +113,6 @@ pub enum SpecError {
 pub(crate) const EXPECTED: &str = "a link's capacity: a trace file, the name of a link, `rate=100Mbit/s`, or \
                                    `step=300Mbit/s@10s,600Mbit/s@20s`; a trace or a name may end in \
                                    `,offset=10s,duration=60s,texture=mmwave,slots=mmwave`, and pieces are joined as `join(PIECE;gap=100ms;PIECE)`";
-
-impl Cut {
-    /// The part of a file.
-    fn choice(&self) -> Choice<'_> {
-        Choice { run: self.run, column: self.column.as_deref(), reading: self.reading }
-    }
-
-    /// True where only a file can be meant.
-    fn is_of_a_file(&self) -> bool {
-        self.run.is_some() || self.column.is_some() || self.reading.is_some()
-    }
-}
 
 impl CapacitySpec {
     /// Reads the trace, or asks `named` for the link of that name.
@@ -156,6 +134,9 @@ impl CapacitySpec {
                 (self.to_string(), Arc::new(capacity), &Cut::default())
             }
             Self::File { path, cut } => {
+                if !path.exists() && path.to_string_lossy().contains(',') {
+                    return Err(SpecError::Commas(self.to_string()));
+                }
                 let Trace { name, capacity, notes, .. } = trace::read_part(path, cut.choice())?;
                 found = notes;
                 (name, capacity, cut)
@@ -214,7 +195,7 @@ impl FromStr for CapacitySpec {
         if let Some(pieces) = text.strip_prefix("join(") {
             return Ok(Self::Join(join::parse(pieces.strip_suffix(')').ok_or_else(refused)?)?));
         }
-        let (name, cut) = split_cut(text)?;
+        let (name, cut) = cut::split(text)?;
         if name.is_empty() || name.parse::<Rate>().is_ok() {
             return Err(refused().into());
         }
@@ -227,39 +208,10 @@ impl FromStr for CapacitySpec {
         let is_name_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         match name.chars().all(is_name_part) && !cut.is_of_a_file() {
             true => Ok(Self::Named { name: name.into(), cut }),
+            false if name.contains(',') => Err(SpecError::Commas(text.into())),
             false => Err(refused().into()),
         }
     }
-}
-
-/// Takes `,run=..`, `,column=..`, `,as=..`, `,offset=..`, `,duration=..` and the texture's keys off the end; a file name may hold other commas.
-fn split_cut(text: &str) -> Result<(&str, Cut), ParseError> {
-    let refused = || ParseError::new(text, EXPECTED);
-    let (mut rest, mut run, mut column, mut offset, mut duration) = (text, None, None, None, None);
-    let (mut reading, mut wander, mut slots, mut seed) = (None, None, None, None);
-    while let Some((before, last)) = rest.rsplit_once(',') {
-        let was_there = match last.split_once('=') {
-            Some(("run", value)) => run.replace(value.parse().map_err(|_| refused())?).is_some(),
-            Some(("column", "")) => return Err(refused()),
-            Some(("column", value)) => column.replace(value.to_owned()).is_some(),
-            Some(("as", value)) => reading.replace(value.parse()?).is_some(),
-            Some(("offset", value)) => offset.replace(value.parse::<Span>()?).is_some(),
-            Some(("duration", value)) => duration.replace(value.parse::<Span>()?).is_some(),
-            Some(("texture", value)) => wander.replace(value.parse()?).is_some(),
-            Some(("slots", value)) => slots.replace(texture::duplex(value)?).is_some(),
-            Some(("texture-seed", value)) => seed.replace(value.parse().map_err(|_| refused())?).is_some(),
-            _ => break,
-        };
-        if was_there {
-            return Err(refused());
-        }
-        rest = before;
-    }
-    let texture = Texture { wander, slots, seed: seed.unwrap_or(0) };
-    if texture.is_none() && seed.is_some() {
-        return Err(refused());
-    }
-    Ok((rest, Cut { run, column, reading, offset: offset.unwrap_or(Span::ZERO), duration, texture }))
 }
 
 impl fmt::Display for CapacitySpec {
@@ -275,27 +227,6 @@ impl fmt::Display for CapacitySpec {
                 f.write_str(")")
             }
         }
-    }
-}
-
-impl fmt::Display for Cut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(run) = self.run {
-            write!(f, ",run={run}")?;
-        }
-        if let Some(column) = &self.column {
-            write!(f, ",column={column}")?;
-        }
-        if let Some(reading) = self.reading {
-            write!(f, ",as={reading}")?;
-        }
-        if !self.offset.is_zero() {
-            write!(f, ",offset={}", self.offset)?;
-        }
-        if let Some(duration) = self.duration {
-            write!(f, ",duration={duration}")?;
-        }
-        self.texture.fmt(f)
     }
 }
 
@@ -410,6 +341,24 @@ mod tests {
         assert!(error.starts_with("`lte,offset=1s`: offset 1s"), "{error}");
         assert!(spec("lte,offset=400ms,duration=600ms").open(named).is_ok());
         assert!(spec("lte").open(|_| None).unwrap_err().to_string().contains("no link named `lte`"));
+    }
+
+    #[test]
+    fn a_list_and_a_bare_column_are_told_how_to_write_them() {
+        let opened = |text: &str| spec(text).open(|_| None).unwrap_err().to_string();
+        let messages = [
+            message("lte-drive,5g-drive"),
+            opened("a.csv,b.csv"),
+            opened("1Mbit/s,2Mbit/s"),
+            opened("a.csv,ul_mbps"),
+        ];
+        for message in messages {
+            assert!(
+                message.contains("separate links by blanks") && message.contains("`log.csv,column=ul_mbps`"),
+                "{message}"
+            );
+        }
+        assert!(opened("a.csv,column=b").contains("a.csv: cannot be read"));
     }
 
     proptest::proptest! {
