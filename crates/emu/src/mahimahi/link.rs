@@ -57,6 +57,9 @@ pub(super) fn add(
         let source = open(trace).map_err(|error| words.refused(&error.to_string()))?;
         let stage = stage(&source, options.once, of_direction, header)
             .map_err(|problem| words.refused(&format!("{}: {problem}", link.to_lowercase())))?;
+        chain
+            .notes
+            .extend(source.capacity.delay_note().map(|note| format!("mm-link: `{trace}` adds {note}")));
         if options.once && source.capacity.period().is_none() {
             chain.notes.push(format!("mm-link: --once changes nothing for `{trace}`, which has no end"));
         }

@@ -190,6 +190,20 @@ fn what_is_not_done_as_in_mahimahi_is_said() {
 }
 
 #[test]
+fn a_link_with_a_delay_of_its_own_applies_it_and_says_so() {
+    let open = |text: &str| text.parse::<CapacitySpec>()?.open(cellcc_link::synthetic::link);
+    let chain = parse(&line("mm-link rate=12Mbit/s wifi-spikes sh"), "", &open).unwrap();
+    assert!(chain.notes[0].starts_with("mm-link: `wifi-spikes` adds up to "), "{:?}", chain.notes);
+    assert_eq!(chain.notes.len(), 1);
+    let longest = |stages| {
+        let at = (0..60).map(|secs| Time::ZERO + Span::from_secs(secs));
+        at.map(|at| links(stages)[0].longest_way(at)).max().unwrap()
+    };
+    assert_eq!(longest(&chain.up), Span::ZERO);
+    assert!(longest(&chain.down) >= Span::from_millis(20));
+}
+
+#[test]
 fn what_is_wrong_is_named_with_what_is_right() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("bad.up");

@@ -3,6 +3,7 @@
 
 use super::series::{A_TIME, number};
 use super::{Problem, shown};
+use std::ops::Range;
 use std::time::SystemTime;
 
 /// The meaning of a column of times.
@@ -17,7 +18,23 @@ pub(super) enum Clock {
 const A_STAMP: &str = "a date and a time of day such as `2019.12.14_10.16.30` or `2024-05-01T10:00:00.5`, or the seconds or \
                        milliseconds since 1970 (name a column of other numbers `time_s` or `time_ms`)";
 
+/// Rows of a recording are further apart on average: the finest that we know have one each 10 ms (SpaceNetLab/LeoCC).
+const ROWS_APART_MS: f64 = 2.0;
+
 impl Clock {
+    /// That of these times, in a column that names no unit: counts that could only be seconds are, since as milliseconds the rows
+    /// would follow each other too fast.
+    pub(super) fn of(times: impl Iterator<Item = String>) -> Self {
+        let counts: Option<Vec<f64>> =
+            times.map(|text| number(&text, A_TIME).ok().filter(|count| *count < SINCE_1970.start)).collect();
+        match counts.as_deref() {
+            Some(counts @ [first, .., last]) if last - first <= ROWS_APART_MS * (counts.len() - 1) as f64 => {
+                Self::Number(1.0)
+            }
+            _ => Self::Stamp,
+        }
+    }
+
     pub(super) fn seconds(self, text: &str) -> Result<f64, Problem> {
         match self {
             Self::Number(factor) => Ok(number(text, A_TIME)? * factor),
@@ -28,17 +45,17 @@ impl Clock {
     }
 }
 
+const SINCE_1970: Range<f64> = 1e8..1e11;
+
 /// Seconds of a count of seconds, milliseconds, microseconds or nanoseconds since 1970. Their magnitudes do not overlap: each range
 /// is from 1973 to 5138.
 fn since_1970(text: &str) -> Option<f64> {
-    const LEAST: f64 = 1e8;
-    const MOST: f64 = 1e11;
     let count = number(text, A_TIME).ok()?;
     // Divided: a factor below 1 is not exact.
     [1.0, 1e3, 1e6, 1e9]
         .into_iter()
         .map(|per_second| count / per_second)
-        .find(|secs| (LEAST..MOST).contains(secs))
+        .find(|secs| SINCE_1970.contains(secs))
 }
 
 /// Length of a date to the second.

@@ -255,6 +255,14 @@ pub(super) fn read(given: &Given<'_>) -> Result<Content, TraceError> {
         Some(';') => text.replace(',', "."),
         _ => text.to_owned(),
     };
+    let ((time, clock), (column, unit)) = (columns.time, columns.value);
+    let clock = match clock {
+        Clock::Stamp => {
+            let others = rows(given, separator).into_records().map_while(Result::ok);
+            Clock::of(others.map(|row| decimal(row.get(time).unwrap_or_default())))
+        }
+        Clock::Number(_) => clock,
+    };
     let mut series = Series::new(given.name);
     let mut runs = Runs::new(given.run);
     for record in reader.records() {
@@ -272,7 +280,6 @@ pub(super) fn read(given: &Given<'_>) -> Result<Content, TraceError> {
                 series.end_run();
             }
         }
-        let ((time, clock), (column, unit)) = (columns.time, columns.value);
         if !runs.is_wanted() || columns.has_gaps && NOT_MEASURED.contains(&field(column)) {
             continue;
         }

@@ -140,7 +140,7 @@ fn times_are_dates_or_counts_since_1970() {
         let text = format!("Time,rate (Mbit/s)\n{},10\n{},20\n", times[0], times[1]);
         assert_eq!(read("a.csv", &text), ("table".into(), 15.0, 1.0), "{text}");
     }
-    let plain = refusal("a.csv", "time,rate_mbit_s\n0,10\n1,20\n");
+    let plain = refusal("a.csv", "time,rate_mbit_s\n0,10\n5,20\n");
     assert!(
         plain.starts_with("a.csv:2: `0` is not a date") && plain.contains("`time_s` or `time_ms`"),
         "{plain}"
@@ -417,6 +417,21 @@ fn the_page_of_traces_has_a_row_for_each_form() {
     } else {
         assert_eq!(page, made, "set CELLCC_WRITE_DOCS=1 to write the page");
     }
+}
+
+/// A table by hand has such a head. Milliseconds would make a row for each one.
+#[test]
+fn times_that_could_only_be_seconds_need_no_unit() {
+    for text in
+        ["time,mbps\n0,10\n1,20\n", "time mbps\n0.0 10\n0.5 20\n1.1 20\n", "Time;Mbit/s\n0,5;10\n1,5;20\n"]
+    {
+        let (form, mean, _) = read("a.csv", text);
+        assert_eq!(form, "table", "{text}");
+        assert!((10.0..=20.0).contains(&mean), "{text}: {mean}");
+    }
+    assert_eq!(read("a.csv", "time,mbps\n0,10\n1,20\n"), read("a.csv", "time_s,mbps\n0,10\n1,20\n"));
+    // Ten seconds or ten milliseconds.
+    assert!(refusal("a.csv", "time,mbps\n0,10\n10,20\n").contains("`time_s` or `time_ms`"));
 }
 
 #[test]
