@@ -38,8 +38,7 @@ pub(crate) fn make(
     match setup.what {
         What::Film => {
             write("index.html", FILM.as_bytes())?;
-            let player = player.ok_or_else(no_player)?;
-            take(player, &folder.join(PLAYER))?;
+            take(player_file(player)?, &folder.join(PLAYER))?;
             let clip = match clip {
                 Some(clip) if clip.join(MANIFEST).is_file() => clip.to_owned(),
                 Some(clip) => {
@@ -66,11 +65,17 @@ pub(crate) fn make(
     folder.canonicalize().map_err(Exit::failed)
 }
 
-fn no_player() -> Exit {
-    Exit::input(format!(
-        "--player: name {PLAYER} of dash.js 5, which plays the film; `npm pack dashjs@5.2.1` gets a package that has it in \
-         dist/modern/umd"
-    ))
+/// The file that plays the video.
+fn player_file(named: Option<&Path>) -> Result<&Path, Exit> {
+    let problem = match named {
+        Some(file) if file.is_file() => return Ok(file),
+        Some(file) => format!("there is no file {}", file.display()),
+        None => "a video needs one".into(),
+    };
+    Err(Exit::input(format!(
+        "--player: {problem}: name {PLAYER} of dash.js 5; `npm pack dashjs@5.2.1 && tar xzf dashjs-5.2.1.tgz` gets it, as \
+         package/dist/modern/umd/{PLAYER}"
+    )))
 }
 
 /// A square, and blanks up to its size.
@@ -186,6 +191,12 @@ mod tests {
         let error = make(folder.path(), &setup, None, None).unwrap_err();
         assert!(error.text().contains("npm pack dashjs"), "{}", error.text());
         let player = folder.path().join("player.js");
+        let error = make(folder.path(), &setup, None, Some(&player)).unwrap_err();
+        assert!(
+            error.text().contains("there is no file") && error.text().contains("npm pack"),
+            "{}",
+            error.text()
+        );
         fs::write(&player, "").unwrap();
         let error = make(folder.path(), &setup, Some(folder.path()), Some(&player)).unwrap_err();
         assert!(error.text().contains("there is no manifest.mpd in"), "{}", error.text());
