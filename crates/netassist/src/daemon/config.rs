@@ -205,7 +205,8 @@ mod tests {
         let guide = concat!(
             include_str!("../../../../docs/how-to/netassist.md"),
             include_str!("../../../../docs/how-to/netassist-sources.md"),
-            include_str!("../../../../docs/how-to/netassist-nats.md")
+            include_str!("../../../../docs/how-to/netassist-nats.md"),
+            include_str!("../../../../docs/how-to/netassist-srsran.md")
         );
         let examples = guide.split("```toml\n").skip(1).filter_map(|after| after.split("```").next());
         let config: Config = toml::from_str(&examples.collect::<String>()).unwrap();
@@ -220,6 +221,7 @@ mod tests {
         assert_eq!((counters.pci, counters.network_rtt), (Some(1), Some(Span::from_millis(10))));
         assert!(matches!(config.sources[2], SourceConfig::MecLayer2(_)));
         assert!(matches!(config.sources[3], SourceConfig::HostInterface(_)));
+        assert!(matches!(config.sources[4], SourceConfig::CountersSource(_)));
         assert!(config.core.is_some() && config.users[1].supi.is_some());
         assert_eq!((config.cells[0].pci, config.cells[0].interval), (1, default_interval()));
     }
