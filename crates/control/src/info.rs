@@ -1,7 +1,8 @@
 //! The entry of a scheme in the registry: its name, its parameters, its presets, and how it is built.
 
 use crate::advice::AdviceRequest;
-use crate::contract::{Context, Controller, ShownValue};
+use crate::contract::{Context, Controller};
+use crate::observer::ShownValue;
 use crate::parameter::{Arguments, ParameterInfo};
 use crate::receiver::ReceiverComponent;
 use cellcc_units::split_outside_parentheses;

@@ -32,6 +32,7 @@ mod info;
 pub mod kind;
 mod message;
 mod observed;
+mod observer;
 mod pacer;
 mod parameter;
 mod receiver;
@@ -41,8 +42,7 @@ mod rtt;
 pub use advice::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use arrival_report::{ArrivalReporter, ReportSchedule};
 pub use contract::{
-    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Observer, Packet, RateSample, Sampler, Sent,
-    ShownValue, Tag,
+    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sampler, Sent, Tag,
 };
 pub use flow::{Episode, Flow};
 pub use guard::{Guard, Promise};
@@ -50,6 +50,7 @@ pub use info::{BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_li
 pub use kind::{InnerScheme, TimeOrMultiple};
 pub use message::{ArrivalReport, Feedback, ReportedPacket, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};
+pub use observer::{Observer, ShownValue};
 pub use pacer::Pacer;
 pub use parameter::{Arguments, Assignment, Parameter, ParameterInfo};
 pub use receiver::{Arrival, ReceiverComponent};

@@ -1,6 +1,6 @@
 //! A scheme's internal values, recorded for plots, Records and displays.
 
-use crate::contract::Observer;
+use crate::observer::Observer;
 use cellcc_units::Span;
 
 /// A curve's name, its axes and its points.

@@ -1,7 +1,8 @@
 //! The receiver-side component of a scheme: its inputs, its messages to the sender, and the release of acknowledgements.
 
-use crate::contract::{Ecn, Observer};
+use crate::contract::Ecn;
 use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
+use crate::observer::Observer;
 use cellcc_units::{Bytes, Time};
 
 /// The part of a scheme that runs at the receiver. Pure, like a [`Controller`](crate::Controller).

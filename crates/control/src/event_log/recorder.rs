@@ -3,8 +3,9 @@
 use super::entry::{Call, Driven, Entry, Received, VOCABULARY};
 use super::file::{Header, Writer};
 use crate::advice::Advice;
-use crate::contract::{Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Sent, Tag};
+use crate::contract::{Ack, Context, Controller, Ecn, Event, Limits, Loss, Sent, Tag};
 use crate::message::{ArrivalReport, Feedback, Verdict};
+use crate::observer::Observer;
 use cellcc_units::{Bytes, Time};
 use std::fmt;
 use std::io::Write;

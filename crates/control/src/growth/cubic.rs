@@ -32,7 +32,8 @@
 use super::hystart::{Hystart, HystartMode};
 use super::new_reno::MIN_WINDOW_PACKETS;
 use super::{Growth, observe_ssthresh};
-use crate::contract::{Ack, Context, Event, Loss, Observer};
+use crate::contract::{Ack, Context, Event, Loss};
+use crate::observer::Observer;
 use cellcc_units::{Bytes, Span, Time};
 
 /// RFC 9438, section 5.1: how aggressive the cubic function is, in packets per second cubed.

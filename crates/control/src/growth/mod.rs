@@ -5,8 +5,9 @@ mod cubic;
 mod hystart;
 mod new_reno;
 
-use crate::contract::ShownValue;
-use crate::contract::{Ack, Event, Loss, Observer};
+use crate::contract::{Ack, Event, Loss};
+use crate::observer::Observer;
+use crate::observer::ShownValue;
 use cellcc_units::{Bytes, Time};
 
 pub use cubic::{Cubic, CubicVariant};

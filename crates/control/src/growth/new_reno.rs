@@ -26,7 +26,8 @@
 
 use super::hystart::{Hystart, HystartMode};
 use super::{Growth, observe_ssthresh};
-use crate::contract::{Ack, Context, Event, Loss, Observer};
+use crate::contract::{Ack, Context, Event, Loss};
+use crate::observer::Observer;
 use cellcc_units::{Bytes, Time};
 
 /// RFC 9002, section 7.2: the smallest window, in packets.
