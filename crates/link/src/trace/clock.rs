@@ -45,10 +45,11 @@ impl Clock {
     }
 }
 
+/// Seconds since 1970 that a recording can have: 1973 to 5138.
 const SINCE_1970: Range<f64> = 1e8..1e11;
 
-/// Seconds of a count of seconds, milliseconds, microseconds or nanoseconds since 1970. Their magnitudes do not overlap: each range
-/// is from 1973 to 5138.
+/// Seconds of a count of seconds, milliseconds, microseconds or nanoseconds since 1970. Their magnitudes do not
+/// overlap.
 fn since_1970(text: &str) -> Option<f64> {
     let count = number(text, A_TIME).ok()?;
     // Divided: a factor below 1 is not exact.
