@@ -54,9 +54,10 @@ class Runs:
     def html(self, baseline: str | None = None) -> str: ...
     def plot(
         self,
-        kind: str,
-        x: str,
+        file: str,
+        x: str | None,
         y: list[str],
+        shape: tuple[str | None, str | None],
         schemes: list[str],
         only: list[str],
         titles: tuple[str | None, list[str]],

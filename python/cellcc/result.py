@@ -160,9 +160,11 @@ class Result(Sequence[Run]):
 
     def plot(
         self,
-        x: str,
+        x: str | None = None,
         y: str | Sequence[str] = (),
         *,
+        kind: str | None = None,
+        facet: str | None = None,
         out: str | Path | None = None,
         schemes: Sequence[str] | Mapping[str, str] = (),
         only: Mapping[str, str] | None = None,
@@ -184,10 +186,10 @@ class Result(Sequence[Run]):
         titles = (x_title, _listed(y_title))
         letters = None if font is None else Path(font).read_bytes()
 
-        def drawn(kind: str) -> bytes:
-            sizes = (width, height, font_size)
+        def drawn(file: str) -> bytes:
+            shape, sizes = (kind, facet), (width, height, font_size)
             return self._runs.plot(
-                kind, x, _listed(y), of_each, conditions, titles, sizes, letters, labels=labels, intervals=intervals
+                file, x, _listed(y), shape, of_each, conditions, titles, sizes, letters, labels=labels, intervals=intervals
             )
 
         if out is not None:

@@ -76,15 +76,17 @@ impl Runs {
         Ok(py.detach(|| report.html()))
     }
 
-    /// The file of a figure for a paper: `kind` is `svg`, `pdf` or `png`. The words are those of `cellcc plot`.
-    #[pyo3(signature = (kind, x, y, schemes, only, titles, sizes, font=None, *, labels=false, intervals=true))]
+    /// The figure for a paper as `file`: `svg`, `pdf` or `png`. The words are those of `cellcc plot`; `shape` has its kind and its
+    /// facet.
+    #[pyo3(signature = (file, x, y, shape, schemes, only, titles, sizes, font=None, *, labels=false, intervals=true))]
     #[allow(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn plot(
         &self,
         py: Python<'_>,
-        kind: &str,
-        x: String,
+        file: &str,
+        x: Option<String>,
         y: Vec<String>,
+        shape: (Option<String>, Option<String>),
         schemes: Vec<String>,
         only: Vec<String>,
         titles: (Option<String>, Vec<String>),
@@ -98,6 +100,8 @@ impl Runs {
         let plot = Plot {
             x,
             y: parsed(&y)?,
+            kind: shape.0.map(|kind| kind.parse()).transpose().map_err(input)?,
+            facet: shape.1,
             schemes: parsed(&schemes)?,
             only: parsed(&only)?,
             x_title: titles.0,
@@ -105,8 +109,9 @@ impl Runs {
             no_intervals: !intervals,
             paper: Paper { width, height, font_size, labels },
             font,
+            made_by: format!("cellcc {}", cellcc_version::VERSION),
         };
-        py.detach(|| plot.file(&plot.figure(&self.title, &self.records)?, kind)).map_err(input)
+        py.detach(|| plot.file(&plot.figure(&self.title, &self.records)?, file)).map_err(input)
     }
 
     /// The table for a terminal of this width.

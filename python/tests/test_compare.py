@@ -242,11 +242,14 @@ def test_progress_ends_at_the_number_of_runs():
 def test_a_papers_figure_is_that_of_the_command_line_byte_for_byte(cli, tmp_path):
     result = cellcc.compare(["cubic", "reminis(dtt=2x)"], ["3g", "lte-drive"], duration="2s", out=tmp_path / "out")
     flags = ["--x", "rtt-p95", "--y", "throughput", "--scheme", "reminis(dtt=2x)=Reminis", "--scheme", "cubic", "--width", "88mm"]
-    command = cli("plot", tmp_path / "out", *flags, "--labels", "--out", tmp_path / "cli.pdf")
+    command = cli("plot", tmp_path / "out", *flags, "--labels", "--out", tmp_path / "cli.svg")
     assert command.returncode == 0, command.stderr
     schemes = {"reminis(dtt=2x)": "Reminis", "cubic": "cubic"}
-    figure = result.plot("rtt-p95", "throughput", schemes=schemes, width="88mm", labels=True, out=tmp_path / "python.pdf")
-    assert (tmp_path / "python.pdf").read_bytes() == (tmp_path / "cli.pdf").read_bytes()
+    figure = result.plot("rtt-p95", "throughput", schemes=schemes, width="88mm", labels=True, out=tmp_path / "python.svg")
+    assert (tmp_path / "python.svg").read_bytes() == (tmp_path / "cli.svg").read_bytes()
+    result.plot("rtt-p95", "throughput", out=tmp_path / "python.pdf")
+    assert b"/Creator (cellcc " in (tmp_path / "python.pdf").read_bytes()
+    assert "Share of packets" in result.plot("rtt", kind="cdf")._repr_svg_()
     assert "Reminis" in figure._repr_svg_()
     with pytest.raises(cellcc.InputError, match="--x speed: neither a column of the table nor a condition"):
         result.plot("speed")

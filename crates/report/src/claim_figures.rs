@@ -76,6 +76,7 @@ fn one(figure: &Figure, panels: &[Vec<Points>]) -> figure::Figure {
         columns: panels.len().min(COLUMNS),
         panels,
         notes: vec![figure.note.clone()],
+        ..figure::Figure::default()
     }
 }
 

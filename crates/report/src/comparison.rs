@@ -1,11 +1,10 @@
 //! Records by row of the tables and trace, and the averages over them.
 
-use crate::figure::{Key, styles};
-use crate::notes::Notes;
-use crate::tables::column::{Column, QUEUEING_MEAN, RTT_MEAN, THROUGHPUT, UTILISATION};
-use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, differing_settings, is_limit, row_name, varied};
-use cellcc_statistics::{Average, Kind, mean};
-use serde::Serialize;
+use crate::conditions::{Condition, conditions, keys};
+use crate::figure::Key;
+use crate::tables::column::{Column, THROUGHPUT, UTILISATION};
+use cellcc_experiment::{DEFAULT_DRIVER, LIMIT, Record, is_limit, row_name};
+use cellcc_statistics::{Average, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A row of the tables: a scheme, run by a driver, under one of the plan's variations.
@@ -53,15 +52,10 @@ pub(crate) struct Comparison<'a> {
     pub(crate) lines: Vec<Key>,
     /// The conditions in which rows differ, in the order of the plan.
     pub(crate) conditions: Vec<Condition<'a>>,
+    /// Those of them whose values have plots or places of their own, instead of marks.
+    pub(crate) placed: Vec<&'a str>,
     /// By row, and the key of the trace.
     runs: BTreeMap<(Row<'a>, &'a str), Vec<&'a Record>>,
-}
-
-/// A varied condition and its values, in the order of the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Condition<'a> {
-    pub(crate) key: &'a str,
-    pub(crate) values: Vec<&'a str>,
 }
 
 /// The traces of a figure.
@@ -111,14 +105,15 @@ impl<'a> Comparison<'a> {
         tell_apart(&mut traces);
         let seeds: BTreeSet<u64> = records.iter().map(|record| record.scenario.seed).collect();
         let conditions = conditions(&rows);
-        let (lines, keys) = keys(&rows, &conditions);
-        Self { rows, traces, seeds: seeds.into_iter().collect(), keys, lines, conditions, runs }
+        let (lines, keys) = keys(&rows, &conditions, &[]);
+        let (seeds, placed) = (seeds.into_iter().collect(), Vec::new());
+        Self { rows, traces, seeds, keys, lines, conditions, placed, runs }
     }
 
     /// Keeps these rows, in this order; colours and marks follow it.
     pub(crate) fn set_rows(&mut self, rows: Vec<Row<'a>>) {
         self.conditions = conditions(&rows);
-        (self.lines, self.keys) = keys(&rows, &self.conditions);
+        (self.lines, self.keys) = keys(&rows, &self.conditions, &self.placed);
         self.rows = rows;
     }
 
@@ -173,7 +168,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// The quantity on each trace that has it. A geometric mean over seeds is zero where one of them is.
-    fn by_trace(&self, row: Row, column: &Column) -> Vec<f64> {
+    pub(crate) fn by_trace(&self, row: Row, column: &Column) -> Vec<f64> {
         let on_trace = |&trace: &Trace| match self.on_trace(row, trace, column) {
             Some(average) => Some(if average.not_positive > 0 { 0.0 } else { average.value }),
             // All of them are zero, or there are none.
@@ -233,129 +228,6 @@ impl<'a> Comparison<'a> {
     pub(crate) fn is_over_seeds(&self) -> bool {
         self.traces.len() == 1 && self.seeds.len() > 1
     }
-
-    /// Rows whose geometric mean leaves traces out, with the reason.
-    pub(crate) fn left_out_of(&self, column: &Column) -> Vec<String> {
-        let note = |row: Row| {
-            let (all, values) = (self.traces_of(row), self.by_trace(row, column));
-            let zero = values.iter().filter(|value| **value <= 0.0).count();
-            let (kept, none) = (values.len() - zero, all - values.len());
-            // Where it exists nowhere, or on all traces, there is nothing to say.
-            ((none > 0 || zero > 0) && !values.is_empty()).then(|| {
-                let (name, title, traces) = (row.label(), column.title, if all == 1 { "trace" } else { "traces" });
-                format!(
-                    "{name}: {title} is over {kept} of {all} {traces}; on {zero} it is zero, and on {none} there is none \
-                     (no queueing delay)"
-                )
-            })
-        };
-        let rows = self.schemes().filter(|_| column.average == Kind::Geometric);
-        rows.filter_map(note).collect()
-    }
-
-    /// The notes for the reader, each once: the runs' notes, and rows that lack traces the others have.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        let mut notes = Notes::default();
-        for &row in &self.rows {
-            for &trace in &self.traces {
-                for note in self.runs(row, trace).iter().flat_map(|run| &run.notes) {
-                    notes.add(note, label_by(row.scheme, row.driver), trace.key);
-                }
-            }
-        }
-        let missing = self.rows.iter().filter_map(|&row| {
-            let (has, all, name) = (self.traces_of(row), self.traces.len(), row.label());
-            let lacks = format!(
-                "{name}: its averages are over {has} of {all} traces, the others have no finished run"
-            );
-            (has < all).then_some(lacks)
-        });
-        let limits = distinct(self.rows.iter().filter(|row| row.is_limit()).map(|row| row.scheme)).len();
-        let lines = self.lines.len() - limits;
-        let noted = notes.sentences(lines, self.traces.len());
-        // A driver's settings are the same for all rows that it runs, except for those of the schemes.
-        let runs = self.schemes().flat_map(|row| self.runs_of(row));
-        let differing = differing_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
-        differing
-            .into_iter()
-            .chain(self.advised())
-            .chain(missing)
-            .chain(self.rtts_not_known())
-            .chain(noted)
-            .collect()
-    }
-
-    /// Which rows the network informs, where it does not inform all.
-    fn advised(&self) -> Option<String> {
-        let registry = cellcc_experiment::registry();
-        let advised = registry.schemes().iter().filter(|info| info.needs.advice.is_some());
-        let advised: BTreeSet<&str> = advised.map(|info| &*info.name).collect();
-        let is_advised = |row: &Row| {
-            let flows = self.runs_of(*row).next().into_iter().flat_map(|run| &run.scenario.flows);
-            flows.filter_map(|flow| flow.scheme.split('(').next()).any(|name| advised.contains(name))
-        };
-        let (advised, others): (Vec<Row>, Vec<Row>) = self.schemes().partition(is_advised);
-        let names: BTreeSet<&str> = advised.iter().map(|row| row.scheme).collect();
-        let names: Vec<&str> = names.into_iter().collect();
-        (!names.is_empty() && !others.is_empty()).then(|| {
-            format!("{}: informed by the network, which tells the other rows nothing.", names.join(", "))
-        })
-    }
-
-    /// Which rows have a shorter mean RTT than their packets waited, which looks like an error.
-    fn rtts_not_known(&self) -> Option<String> {
-        let mean = |row: Row, column: Column| Some(self.average(row, &column)?.value);
-        let is_shorter = |row: &Row| {
-            mean(*row, RTT_MEAN).zip(mean(*row, QUEUEING_MEAN)).is_some_and(|(rtt, wait)| rtt < wait)
-        };
-        let rows: Vec<String> = self.schemes().filter(is_shorter).map(|row| row.label()).collect();
-        (!rows.is_empty()).then(|| {
-            format!(
-                "{}: the mean RTT is below the mean queueing delay, as the packets that waited longest came last, and their \
-                 RTTs were not known when the run ended.",
-                rows.join(", ")
-            )
-        })
-    }
-}
-
-/// The conditions of rows, each value once.
-fn conditions<'a>(rows: &[Row<'a>]) -> Vec<Condition<'a>> {
-    let pairs = distinct(rows.iter().flat_map(|row| varied(row.variation)));
-    let condition = |key| {
-        let values = pairs.iter().filter(|(other, _)| *other == key).map(|(_, value)| *value);
-        Condition { key, values: values.collect() }
-    };
-    distinct(pairs.iter().map(|(key, _)| *key)).into_iter().map(condition).collect()
-}
-
-/// The keys of lines, and those of rows: lines differ in colour and marks, the variations of a line in marks.
-fn keys(rows: &[Row], conditions: &[Condition]) -> (Vec<Key>, Vec<Key>) {
-    let lines = distinct(rows.iter().map(|row| (row.scheme, row.driver)));
-    let variations = distinct(rows.iter().filter(|row| !row.is_limit()).map(|row| row.variation));
-    let families: Vec<Option<&str>> = lines
-        .iter()
-        .map(|(scheme, _)| (!is_limit(scheme)).then(|| scheme.split('(').next().unwrap_or(scheme)))
-        .collect();
-    let styles = styles(&families);
-    let key = |row: &Row| {
-        let line = lines.iter().position(|&line| line == (row.scheme, row.driver)).unwrap_or(0);
-        let variation = variations.iter().position(|&variation| variation == row.variation).unwrap_or(0);
-        let pairs = varied(row.variation);
-        let value = |Condition { key, values }: &Condition| {
-            let (_, text) = pairs.iter().find(|(other, _)| other == key)?;
-            values.iter().position(|value| value == text)
-        };
-        Key {
-            values: conditions.iter().map(value).collect(),
-            ..Key::new(row.label(), styles[line].varied(variation, variations.len(), lines.len()), line)
-        }
-    };
-    let rows = rows.iter().map(key).collect();
-    let label = |(line, &(scheme, driver)): (usize, &(&str, &str))| {
-        Key::new(label_by(scheme, driver), styles[line], line)
-    };
-    (lines.iter().enumerate().map(label).collect(), rows)
 }
 
 /// The runs of schemes, without the limit's.

@@ -1,9 +1,10 @@
 //! The figures that the page holds, kept to a size that does not grow with the number of Records.
 
-use crate::comparison::{Comparison, Condition, Trace, View};
+use crate::comparison::{Comparison, Trace, View};
+use crate::conditions::Condition;
 use crate::figure::encode::Short;
 use crate::figure::thin::spread;
-use crate::figure::{DASHES, Figure, Key, Panel, markers};
+use crate::figure::{DASHES, Figure, Key, markers};
 use crate::figures::curves::curves;
 use crate::figures::delays::{self, cumulative};
 use crate::figures::heat::heat_map;
@@ -123,7 +124,7 @@ impl Sheet {
         pick: [(&'static str, &str); N],
         mut figure: Figure,
     ) {
-        figure.panels.iter_mut().for_each(Panel::hold_intervals);
+        figure.hold_intervals();
         let known = self.keys.iter().position(|keys| *keys == figure.keys);
         let keys = known.unwrap_or_else(|| {
             self.keys.push(figure.keys.clone());

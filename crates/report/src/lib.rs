@@ -22,6 +22,7 @@
 mod claim_figures;
 mod claims;
 mod comparison;
+mod conditions;
 mod data;
 mod drawing;
 mod explain;
@@ -45,7 +46,7 @@ pub use explain::{
 pub use figure::{Axis, Figure, Key, Length, Mark, Panel, Paper, Scale, Shape, Style};
 pub use figures::time::TimeLine;
 pub use gain::gain;
-pub use plot::{Named, Plot};
+pub use plot::{Named, Plot, PlotKind};
 pub use report::{Report, ReportFile};
 pub use tables::column::Column as TableColumn;
 pub use tables::number::{NONE, three_digits};

@@ -1,5 +1,9 @@
-//! The notes of runs, each once: notes that differ in numbers only are one.
+//! The notes on a comparison: those of its runs, each once, as notes that differ in numbers only are one, and those on its rows.
 
+use crate::comparison::{Comparison, Row, distinct, label_by};
+use crate::tables::column::{Column, QUEUEING_MEAN, RTT_MEAN};
+use cellcc_experiment::differing_settings;
+use cellcc_statistics::Kind;
 use cellcc_units::Span;
 use std::collections::BTreeSet;
 
@@ -8,7 +12,7 @@ const MOST_NAMED: usize = 3;
 
 /// In the order of first appearance.
 #[derive(Debug, Default)]
-pub(crate) struct Notes<'a>(Vec<Group<'a>>);
+struct Notes<'a>(Vec<Group<'a>>);
 
 /// Notes that are alike.
 #[derive(Debug)]
@@ -24,7 +28,7 @@ struct Group<'a> {
 
 impl<'a> Notes<'a> {
     /// A note of a run of this scheme on this trace.
-    pub(crate) fn add(&mut self, note: &'a str, scheme: String, trace: &'a str) {
+    fn add(&mut self, note: &'a str, scheme: String, trace: &'a str) {
         let (words, numbers) = parts(note);
         let found = self.0.iter().position(|group| group.words == words);
         let at = found.unwrap_or_else(|| {
@@ -44,7 +48,7 @@ impl<'a> Notes<'a> {
     }
 
     /// A sentence a group, of a comparison with so many schemes, the limit aside, and traces.
-    pub(crate) fn sentences(&self, schemes: usize, traces: usize) -> Vec<String> {
+    fn sentences(&self, schemes: usize, traces: usize) -> Vec<String> {
         let sentence = |group: &Group| {
             let who = match group.schemes.len() {
                 count if count >= schemes && count > MOST_NAMED => "all".to_owned(),
@@ -74,6 +78,92 @@ impl Group<'_> {
         };
         let numbers = self.numbers.iter().map(range).chain([String::new()]);
         self.words.iter().zip(numbers).map(|(words, number)| format!("{words}{number}")).collect()
+    }
+}
+
+impl Comparison<'_> {
+    /// Rows whose geometric mean leaves traces out, with the reason.
+    pub(crate) fn left_out_of(&self, column: &Column) -> Vec<String> {
+        let note = |row: Row| {
+            let (all, values) = (self.traces_of(row), self.by_trace(row, column));
+            let zero = values.iter().filter(|value| **value <= 0.0).count();
+            let (kept, none) = (values.len() - zero, all - values.len());
+            // Where it exists nowhere, or on all traces, there is nothing to say.
+            ((none > 0 || zero > 0) && !values.is_empty()).then(|| {
+                let (name, title, traces) = (row.label(), column.title, if all == 1 { "trace" } else { "traces" });
+                format!(
+                    "{name}: {title} is over {kept} of {all} {traces}; on {zero} it is zero, and on {none} there is none \
+                     (no queueing delay)"
+                )
+            })
+        };
+        let rows = self.schemes().filter(|_| column.average == Kind::Geometric);
+        rows.filter_map(note).collect()
+    }
+
+    /// The notes for the reader, each once: the runs' notes, and rows that lack traces the others have.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Notes::default();
+        for &row in &self.rows {
+            for &trace in &self.traces {
+                for note in self.runs(row, trace).iter().flat_map(|run| &run.notes) {
+                    notes.add(note, label_by(row.scheme, row.driver), trace.key);
+                }
+            }
+        }
+        let missing = self.rows.iter().filter_map(|&row| {
+            let (has, all, name) = (self.traces_of(row), self.traces.len(), row.label());
+            let lacks = format!(
+                "{name}: its averages are over {has} of {all} traces, the others have no finished run"
+            );
+            (has < all).then_some(lacks)
+        });
+        let limits = distinct(self.rows.iter().filter(|row| row.is_limit()).map(|row| row.scheme)).len();
+        let lines = self.lines.len() - limits;
+        let noted = notes.sentences(lines, self.traces.len());
+        // A driver's settings are the same for all rows that it runs, except for those of the schemes.
+        let runs = self.schemes().flat_map(|row| self.runs_of(row));
+        let differing = differing_settings(&runs.map(|run| &run.scenario).collect::<Vec<_>>());
+        differing
+            .into_iter()
+            .chain(self.advised())
+            .chain(missing)
+            .chain(self.rtts_not_known())
+            .chain(noted)
+            .collect()
+    }
+
+    /// Which rows the network informs, where it does not inform all.
+    fn advised(&self) -> Option<String> {
+        let registry = cellcc_experiment::registry();
+        let advised = registry.schemes().iter().filter(|info| info.needs.advice.is_some());
+        let advised: BTreeSet<&str> = advised.map(|info| &*info.name).collect();
+        let is_advised = |row: &Row| {
+            let flows = self.runs_of(*row).next().into_iter().flat_map(|run| &run.scenario.flows);
+            flows.filter_map(|flow| flow.scheme.split('(').next()).any(|name| advised.contains(name))
+        };
+        let (advised, others): (Vec<Row>, Vec<Row>) = self.schemes().partition(is_advised);
+        let names: BTreeSet<&str> = advised.iter().map(|row| row.scheme).collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        (!names.is_empty() && !others.is_empty()).then(|| {
+            format!("{}: informed by the network, which tells the other rows nothing.", names.join(", "))
+        })
+    }
+
+    /// Which rows have a shorter mean RTT than their packets waited, which looks like an error.
+    fn rtts_not_known(&self) -> Option<String> {
+        let mean = |row: Row, column: Column| Some(self.average(row, &column)?.value);
+        let is_shorter = |row: &Row| {
+            mean(*row, RTT_MEAN).zip(mean(*row, QUEUEING_MEAN)).is_some_and(|(rtt, wait)| rtt < wait)
+        };
+        let rows: Vec<String> = self.schemes().filter(is_shorter).map(|row| row.label()).collect();
+        (!rows.is_empty()).then(|| {
+            format!(
+                "{}: the mean RTT is below the mean queueing delay, as the packets that waited longest came last, and their \
+                 RTTs were not known when the run ended.",
+                rows.join(", ")
+            )
+        })
     }
 }
 

@@ -285,7 +285,7 @@ fn spread(sides: Sides, row: Row, base: Row) -> Vec<Option<f64>> {
 }
 
 /// The value that this share of the sorted values do not exceed: nearest rank.
-fn at_rank(sorted: &[f64], share: f64) -> Option<f64> {
+pub(crate) fn at_rank(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied()
 }

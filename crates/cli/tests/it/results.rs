@@ -33,14 +33,36 @@ fn a_figure_is_drawn_of_stored_results_as_svg_pdf_and_png() {
         |more: &[&str]| cellcc(folder).args(["plot", "out", "--x", "rtt"]).args(more).assert().success();
     plot(&["--y", "throughput,rtt-p95", "--scheme", "reminis(dtt=2x)=Reminis", "--scheme", "cubic=CUBIC"]);
     let svg = fs::read_to_string(folder.join("out/plot.svg")).unwrap();
-    for text in ["path.rtt", "20ms", "60ms", "Reminis", "CUBIC"] {
+    for text in [">\nRTT\n<", "20ms", "60ms", "Reminis", "CUBIC"] {
         assert!(svg.contains(text), "{text}");
     }
     assert!(!svg.contains("limit"));
     plot(&["--y", "throughput", "--labels", "--width", "88mm", "--font-size", "8pt", "--out", "f.pdf"]);
-    assert!(fs::read(folder.join("f.pdf")).unwrap().starts_with(b"%PDF"));
+    let pdf = fs::read(folder.join("f.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF"));
+    let made_by = "cellcc plot out --x rtt --y throughput --labels --width 88mm --font-size 8pt --out f.pdf";
+    assert!(String::from_utf8_lossy(&pdf).contains(made_by), "its metadata say how it is made again");
     plot(&["--y", "throughput", "--out", "f.PNG"]);
     assert!(fs::read(folder.join("f.PNG")).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn a_figure_of_any_kind_is_drawn_of_stored_results() {
+    let folder = results();
+    let plots: [&[&str]; 5] = [
+        &["box", "--x", "rtt", "--y", "rtt-p95"],
+        &["bars", "--facet", "rtt"],
+        &["cdf", "--x", "throughput", "--facet", "path.rtt"],
+        &["ccdf", "--x", "queueing", "--only", "rtt=20ms"],
+        &["time", "--only", "rtt=20ms", "--only", "trace=lte-static"],
+    ];
+    for kind in plots {
+        cellcc(folder.path()).args(["plot", "out", "--kind"]).args(kind).assert().success();
+        let svg = fs::read_to_string(folder.path().join("out/plot.svg")).unwrap();
+        assert!(svg.contains("cubic"), "{kind:?}");
+    }
+    let said = refused(folder.path(), &["plot", "out"]);
+    assert!(said.contains("--x <COLUMN|KEY>"), "{said}");
 }
 
 #[test]

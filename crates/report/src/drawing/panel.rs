@@ -1,6 +1,6 @@
 //! A panel of a figure: axes, grid and marks.
 
-use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape, Style, is_number};
+use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape, Style, is_number, shorter};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -26,14 +26,17 @@ const INK: RGBColor = RGBColor(0x1c, 0x1f, 0x23);
 /// A link's capacity, as an area.
 pub(super) const CAPACITY: RGBColor = RGBColor(0xd2, 0xd6, 0xda);
 const GRID: RGBColor = RGBColor(0xdd, 0xe0, 0xe3);
+/// The share of white in bars, so that their marks and intervals are seen.
+const PALE: f64 = 0.6;
 /// From the lightest cell to the darkest one: white to the first of the colours.
 const DARKEST: (u8, u8, u8) = (0x00, 0x72, 0xb2);
 /// Height of a panel's title, and of the numbers and the title below it.
 const TITLE: i32 = 44;
 pub(super) const BELOW: u32 = 88;
-/// The least room for the numbers and the title on the left of a panel, and that of its title alone.
+/// The least room for the numbers and the title on the left of a panel, that of its title alone, and that without both.
 pub(super) const LEFT: u32 = 124;
 const LEFT_TITLE: u32 = 64;
+pub(super) const LEFT_BARE: u32 = 12;
 /// The mean width of a letter of sans-serif fonts, in ems: no font is at hand to measure with.
 const LETTER_EMS: f64 = 0.56;
 /// Letters of a name in the legend, and on an axis.
@@ -68,10 +71,22 @@ pub(super) fn colour(style: Style) -> RGBColor {
     style.colour().map_or(INK, |(r, g, b)| RGBColor(r, g, b))
 }
 
+fn pale(RGBColor(red, green, blue): RGBColor) -> RGBColor {
+    let mix = |part: u8| (f64::from(part) + (255.0 - f64::from(part)) * PALE).round() as u8;
+    RGBColor(mix(red), mix(green), mix(blue))
+}
+
 /// The corners of a scheme's marker round its point; none: a circle.
 pub(super) fn corners(style: Style, radius: f64) -> Vec<(i32, i32)> {
     let scaled = |length: f64| (length * radius).round() as i32;
     style.corners().iter().map(|(across, down)| (scaled(*across), scaled(*down))).collect()
+}
+
+/// The title of an axis in the form that has room; at the end it is cut.
+fn fitted(title: &str, room: u32) -> String {
+    let has_room = |title: &str| letters(title) <= f64::from(room);
+    let short = if has_room(title) { title.to_owned() } else { shorter(title) };
+    shortened(&short, (f64::from(room) / letters("x")).max(2.0) as usize)
 }
 
 /// The axis with as many of its texts as stand side by side without touching.
@@ -83,36 +98,46 @@ fn fitting(axis: &Axis, width: u32) -> Axis {
     Axis { ticks: ticks.into_iter().step_by(step).collect(), ..axis.clone() }
 }
 
-/// Axes, grid and marks.
+/// The room for the numbers and the title of a vertical axis.
+pub(super) fn left_of(axis: &Axis) -> u32 {
+    let texts = axis.labelled(5).into_iter().map(|(_, text)| letters(&shortened(&text, LONGEST_TICK)));
+    LEFT.max(LEFT_TITLE + texts.fold(0.0, f64::max) as u32)
+}
+
+/// Axes, grid and marks; `left` of the panel is the room for its vertical axis, which stays empty where a neighbour has it.
 pub(super) fn draw_panel<'a>(
     area: &Area<'a>,
     panel: &Panel,
     figure: &Figure,
+    left: u32,
 ) -> Result<Chart<'a>, Box<dyn Error>> {
     let area = match panel.title.as_str() {
         "" => area.clone(),
         title => {
             let (above, below) = area.split_vertically(TITLE);
             let middle = (area.dim_in_pixel().0 as i32 / 2, TITLE / 2);
-            above.draw(&Text::new(title.to_owned(), middle, centred()))?;
+            above.draw(&Text::new(fitted(title, area.dim_in_pixel().0), middle, centred()))?;
             below
         }
     };
-    let (x, y) =
-        (fitting(&panel.x, area.dim_in_pixel().0), Axis { ticks: panel.y.labelled(5), ..panel.y.clone() });
-    let widest = y.ticks.iter().map(|(_, text)| letters(&shortened(text, LONGEST_TICK))).fold(0.0, f64::max);
+    let (width, height) = area.dim_in_pixel();
+    let (x, y) = (fitting(&panel.x, width), Axis { ticks: panel.y.labelled(5), ..panel.y.clone() });
+    let (has_axis, across) = (left > LEFT_BARE, width.saturating_sub(left));
+    let y_title = if has_axis { fitted(&panel.y.title, height.saturating_sub(BELOW)) } else { String::new() };
+    let ticks = y.clone();
     let mut chart = ChartBuilder::on(&area)
         .margin_top(14)
         .margin_left(14)
         .margin_right(48)
         .margin_bottom(6)
-        .set_label_area_size(LabelAreaPosition::Left, LEFT.max(LEFT_TITLE + widest as u32))
+        .set_label_area_size(LabelAreaPosition::Left, left)
         .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
         .build_cartesian_2d(x, y)?;
     chart
         .configure_mesh()
-        .x_desc(&panel.x.title)
-        .y_desc(&panel.y.title)
+        .x_desc(fitted(&panel.x.title, across))
+        .y_desc(y_title)
+        .y_label_formatter(&|value| if has_axis { ticks.text(*value) } else { String::new() })
         .x_labels(8)
         .y_labels(5)
         .label_style(text())
@@ -158,6 +183,11 @@ fn draw_mark(chart: &mut Chart, mark: &Mark, style: Style, phase: f64) -> Drawn 
             chart.draw_series(points().map(|at| Circle::new(at, DOT, colour(style).filled())))?;
         }
         Shape::Cells | Shape::Ranked => draw_cells(chart, mark)?,
+        Shape::Bar => {
+            let (corners, fill) = (points().collect::<Vec<_>>(), pale(colour(style)).filled());
+            chart
+                .draw_series(corners.chunks_exact(2).map(|ends| Rectangle::new([ends[0], ends[1]], fill)))?;
+        }
     }
     Ok(())
 }
@@ -189,6 +219,14 @@ fn draw_cells(chart: &mut Chart, mark: &Mark) -> Drawn {
     Ok(())
 }
 
+impl Axis {
+    /// The text at a value that has one.
+    fn text(&self, value: f64) -> String {
+        let text = self.ticks.iter().find(|(at, _)| *at == value).map(|(_, text)| text.as_str());
+        shortened(text.unwrap_or_default(), LONGEST_TICK)
+    }
+}
+
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -210,7 +248,6 @@ impl Ranged for Axis {
 
 impl ValueFormatter<f64> for Axis {
     fn format_ext(&self, value: &f64) -> String {
-        let text = self.ticks.iter().find(|(at, _)| at == value).map(|(_, text)| text.as_str());
-        shortened(text.unwrap_or_default(), LONGEST_TICK)
+        self.text(*value)
     }
 }

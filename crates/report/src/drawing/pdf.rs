@@ -5,7 +5,7 @@ use crate::drawing::png::tree;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
-use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str};
+use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 use resvg::tiny_skia::{PathSegment, Transform};
 use resvg::usvg::{Group, Node, Paint, Path, Text, fontdb};
 use sha2::{Digest, Sha256};
@@ -28,10 +28,16 @@ const CATALOG: Ref = Ref::new(1);
 const PAGES: Ref = Ref::new(2);
 const PAGE: Ref = Ref::new(3);
 const CONTENT: Ref = Ref::new(4);
+const ABOUT: Ref = Ref::new(5);
 /// Number of the first font; each takes five numbers.
-const FIRST_FONT: i32 = 5;
+const FIRST_FONT: i32 = 6;
 
-pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError> {
+/// The figure of this SVG, with its title and its maker in the metadata.
+pub(crate) fn pdf(
+    svg: &str,
+    font: Option<&[u8]>,
+    [title, made_by]: [&str; 2],
+) -> Result<Vec<u8>, ReportError> {
     let tree = tree(svg, font)?;
     let [width, height] = [tree.size().width(), tree.size().height()].map(|units| units * POINTS_PER_UNIT);
     let mut page = Page { content: Content::new(), fonts: Vec::new(), database: tree.fontdb() };
@@ -44,6 +50,7 @@ pub(crate) fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, ReportError
     pdf.set_version(1, 5);
     pdf.catalog(CATALOG).pages(PAGES);
     pdf.pages(PAGES).kids([PAGE]).count(1);
+    pdf.document_info(ABOUT).title(TextStr(title)).creator(TextStr(made_by));
     let mut only = pdf.page(PAGE);
     only.media_box(Rect::new(0.0, 0.0, width, height)).parent(PAGES).contents(CONTENT);
     let mut resources = only.resources();

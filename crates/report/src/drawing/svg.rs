@@ -3,8 +3,8 @@
 use crate::drawing::labels;
 use crate::drawing::markup::escape;
 use crate::drawing::panel::{
-    Area, BELOW, CAPACITY, DASH, Drawn, GAP, LEFT, LONGEST_NAME, MARKER, STROKE, TEXT, colour, corners,
-    draw_panel, letters, shortened, text,
+    Area, BELOW, CAPACITY, DASH, Drawn, GAP, LEFT, LEFT_BARE, LONGEST_NAME, MARKER, STROKE, TEXT, colour,
+    corners, draw_panel, left_of, letters, shortened, text,
 };
 use crate::figure::{Figure, Key, Length, Panel, Paper, Shape};
 use plotters::element::DashedPathElement;
@@ -62,6 +62,15 @@ impl<'a> Sheet<'a> {
     }
 }
 
+/// The room on the left of each panel of a row for its vertical axis, where it has not that of the panel before it.
+fn lefts(row: &[Panel]) -> Vec<u32> {
+    let before = std::iter::once(None).chain(row.iter().map(|panel| Some(&panel.y)));
+    let left = |(panel, before): (&Panel, Option<_>)| {
+        if before == Some(&panel.y) { LEFT_BARE } else { left_of(&panel.y) }
+    };
+    row.iter().zip(before).map(left).collect()
+}
+
 fn row_inches(row: &[Panel]) -> f64 {
     row.iter().map(|panel| panel.inches).fold(0.0, f64::max)
 }
@@ -69,7 +78,8 @@ fn row_inches(row: &[Panel]) -> f64 {
 /// Why the paper has no room for the figure, if it has none.
 pub(crate) fn too_small(figure: &Figure, paper: &Paper) -> Option<String> {
     let sheet = Sheet::new(figure, paper);
-    let least_width = sheet.columns as u32 * (LEFT + LEAST_ROOM[0] * TEXT);
+    let lefts = figure.panels.chunks(sheet.columns).map(|row| lefts(row).iter().sum());
+    let least_width = lefts.max().unwrap_or(LEFT) + sheet.columns as u32 * LEAST_ROOM[0] * TEXT;
     let inches = |units: u32| f64::from(units) / sheet.per_inch;
     let (what, has, needs) = if sheet.width < least_width {
         ("wide", sheet.width, least_width)
@@ -106,8 +116,15 @@ fn document(figure: &Figure, paper: &Paper) -> String {
         let high = f64::from(rest.dim_in_pixel().1);
         for row in rows() {
             let (upper, lower) = rest.split_vertically((high * row_inches(row) / panels_inches) as i32);
-            for (panel, area) in row.iter().zip(upper.split_evenly((1, *columns))) {
-                let chart = draw_panel(&area, panel, figure)?;
+            let lefts = lefts(row);
+            // All plots are equally wide, whatever stands on their left.
+            let missing = (columns - row.len()) as u32 * LEFT_BARE;
+            let plot = width.saturating_sub(lefts.iter().sum::<u32>() + missing) / *columns as u32;
+            let mut beside = upper;
+            for (panel, left) in row.iter().zip(lefts) {
+                let (area, right) = beside.split_horizontally(left + plot);
+                beside = right;
+                let chart = draw_panel(&area, panel, figure, left)?;
                 if paper.labels {
                     labels::draw(&chart, panel, figure)?;
                 }
@@ -144,6 +161,12 @@ fn places(entries: &[(&Key, Shape)], width: i32) -> Vec<(String, (i32, i32))> {
     places
 }
 
+/// An area of a colour.
+fn swatch(x: i32, y: i32, colour: RGBColor) -> Rectangle<(i32, i32)> {
+    let corners = [(x, y - LEGEND_ROW / 4), (x + LEGEND_SAMPLE, y + LEGEND_ROW / 4)];
+    Rectangle::new(corners, colour.filled())
+}
+
 /// Draws the legend of lines and markers, in as many rows as it takes; gives the rest of the area.
 fn legend<'a>(
     area: &Area<'a>,
@@ -155,15 +178,13 @@ fn legend<'a>(
         let (x, y, stroke) = (*x, *y, colour(key.style).stroke_width(STROKE));
         let ends = [(x, y), (x + LEGEND_SAMPLE, y)];
         match shape {
-            Shape::Points | Shape::Dots | Shape::Cells | Shape::Ranked => {}
+            Shape::Points | Shape::Dots | Shape::Ranked | Shape::Bar => {}
+            Shape::Cells => area.draw(&swatch(x, y, colour(key.style)))?,
             Shape::Line | Shape::Path => area.draw(&PathElement::new(ends, stroke))?,
             Shape::Dashed => area.draw(&DashedPathElement::new(ends, DASH, GAP, stroke))?,
-            Shape::Area => {
-                let corners = [(x, y - LEGEND_ROW / 4), (x + LEGEND_SAMPLE, y + LEGEND_ROW / 4)];
-                area.draw(&Rectangle::new(corners, CAPACITY.filled()))?;
-            }
+            Shape::Area => area.draw(&swatch(x, y, CAPACITY))?,
         }
-        if matches!(shape, Shape::Points | Shape::Dots | Shape::Line | Shape::Path) {
+        if matches!(shape, Shape::Points | Shape::Dots | Shape::Line | Shape::Path | Shape::Bar) {
             let (at, radius, colour) = ((x + LEGEND_SAMPLE / 2, y), MARKER * 0.8, colour(key.style).filled());
             let corners = corners(key.style, radius);
             if corners.is_empty() {

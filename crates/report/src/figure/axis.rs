@@ -112,6 +112,23 @@ impl Axis {
         Self { scale: Scale::Tail, ticks, ..Self::linear(title, 0.0, nines(TAIL_END)) }
     }
 
+    /// Such an axis for these values.
+    pub(crate) fn holding(&self, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let title = self.title.clone();
+        let axis =
+            if self.scale == Scale::Log { Self::delay(title, values) } else { Self::around(title, values) };
+        Self { leftwards: self.leftwards, ..axis }
+    }
+
+    /// The value this share of the axis further to the right or the top.
+    pub(crate) fn shifted(&self, value: f64, share: f64) -> f64 {
+        let share = if self.leftwards { -share } else { share };
+        match self.scale {
+            Scale::Log => value * libm::pow(self.to / self.from, share),
+            _ => value + (self.to - self.from) * share,
+        }
+    }
+
     /// Puts larger values further left.
     #[must_use]
     pub fn leftwards(self) -> Self {
@@ -151,6 +168,14 @@ pub(crate) fn nines(share: f64) -> f64 {
 /// The share of so many nines.
 pub(crate) fn share_of(nines: f64) -> f64 {
     1.0 - libm::pow(10.0, -nines)
+}
+
+/// A title in fewer letters: `p95 RTT, ms` instead of `95th percentile of the RTT, ms`.
+pub(crate) fn shorter(title: &str) -> String {
+    match title.split_once("th percentile of the ") {
+        Some((percent, rest)) => format!("p{percent} {rest}"),
+        None => title.into(),
+    }
 }
 
 /// 1, 2, 5, 10 and so on, from a microsecond to a day, in milliseconds.

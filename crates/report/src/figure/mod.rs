@@ -8,13 +8,17 @@ mod style;
 pub(crate) mod thin;
 
 pub use axis::{Axis, Scale};
-pub(crate) use axis::{TAIL_END, nines, share_of};
+pub(crate) use axis::{TAIL_END, nines, share_of, shorter};
 pub use paper::{Length, Paper};
 pub use style::Style;
-pub(crate) use style::{DASHES, markers, styles};
+pub(crate) use style::{DASHES, MARKS, is_many, markers, styles};
 
 use crate::drawing::markup::escape;
 use serde::Serialize;
+
+/// From one of several intervals above the same place to the next, as a share of the axis, and the share that all have together.
+const APART: f64 = 0.012;
+const SLOT: f64 = 0.06;
 
 /// Panels over a common key.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -27,6 +31,9 @@ pub struct Figure {
     /// The meaning of colours and marks; a key that no mark refers to is not shown. A page has each list of keys once.
     #[serde(skip)]
     pub keys: Vec<Key>,
+    /// The legend on paper, where colours and marks have meanings of their own; empty: the keys.
+    #[serde(skip)]
+    pub legend: Vec<(Key, Shape)>,
     /// Plots, in the order of reading.
     pub panels: Vec<Panel>,
     /// How many panels stand side by side; 0 counts as 1.
@@ -110,6 +117,8 @@ pub enum Shape {
     Cells,
     /// A square of one by one round each, whose colour ranks its value.
     Ranked,
+    /// A bar from each point to the next, its opposite corner; for paper only.
+    Bar,
 }
 
 pub(crate) fn is_number((x, y): &(f64, f64)) -> bool {
@@ -148,25 +157,17 @@ impl Panel {
         Self { title: String::new(), x, y, marks, inches }
     }
 
-    /// Makes the axes as long as the intervals, where there are some.
-    pub(crate) fn hold_intervals(&mut self) {
-        let intervals = |at: usize| {
-            let all = self.marks.iter().flat_map(|mark| &mark.intervals).filter_map(move |both| both[at]);
-            all.flat_map(|(low, high)| [low, high])
-        };
-        let points = || self.marks.iter().flat_map(|mark| mark.points.iter().copied());
-        let ends = [intervals(0).collect::<Vec<_>>(), intervals(1).collect()];
-        let values =
-            [points().map(|point| point.0).collect::<Vec<_>>(), points().map(|point| point.1).collect()];
-        for (axis, (ends, values)) in [&mut self.x, &mut self.y].into_iter().zip(ends.iter().zip(&values)) {
-            if ends.is_empty() {
-                continue;
-            }
-            let (all, title) = (ends.iter().chain(values).copied(), axis.title.clone());
-            let longer =
-                if axis.scale == Scale::Log { Axis::delay(title, all) } else { Axis::around(title, all) };
-            *axis = Axis { leftwards: axis.leftwards, ..longer };
-        }
+    /// Its horizontal and its vertical axis.
+    fn axes(&mut self) -> [&mut Axis; 2] {
+        [&mut self.x, &mut self.y]
+    }
+
+    /// The ends of its intervals along an axis, and the places of its points.
+    fn extent(&self, at: usize) -> [Vec<f64>; 2] {
+        let intervals = self.marks.iter().flat_map(|mark| &mark.intervals).filter_map(|both| both[at]);
+        let points = self.marks.iter().flat_map(|mark| mark.points.iter());
+        let ends = intervals.flat_map(|(low, high)| [low, high]).collect();
+        [ends, points.map(|point| [point.0, point.1][at]).collect()]
     }
 }
 
@@ -185,10 +186,51 @@ impl Figure {
         format!("<figure>{}<figcaption>{caption}</figcaption></figure>\n", self.svg())
     }
 
-    /// The keys that marks refer to, each with the shape of the first of them.
+    /// Makes axes as long as their intervals, where there are some: plots side by side keep one vertical axis.
+    pub(crate) fn hold_intervals(&mut self) {
+        for row in self.panels.chunks_mut(self.columns.max(1)) {
+            for at in [0, 1] {
+                let extents: Vec<_> = row.iter().map(|panel| panel.extent(at)).collect();
+                if extents.iter().all(|[ends, _]| ends.is_empty()) {
+                    continue;
+                }
+                let all = || extents.iter().flatten().flatten().copied();
+                for panel in row.iter_mut() {
+                    let [axis] = [panel.axes().into_iter().nth(at)].map(|axis| axis.expect("there are two"));
+                    *axis = axis.holding(all());
+                }
+            }
+        }
+    }
+
+    /// Moves points with intervals that stand above the same place a little apart, in the order of their marks.
+    pub(crate) fn set_apart(&mut self) {
+        for Panel { x, marks, .. } in &mut self.panels {
+            let is_moved = |mark: &Mark| mark.shape == Shape::Path && !mark.intervals.is_empty();
+            let count = marks.iter().filter(|mark| is_moved(mark)).count();
+            let step = f64::min(APART, SLOT / count.max(1) as f64);
+            for (at, mark) in marks.iter_mut().filter(|mark| is_moved(mark)).enumerate() {
+                let shift = (at as f64 - (count as f64 - 1.0) / 2.0) * step;
+                mark.points.iter_mut().for_each(|point| point.0 = x.shifted(point.0, shift));
+            }
+        }
+    }
+
+    /// The entries of its legend on paper: the keys that marks refer to, each with the shape of the first of them, or its own.
     pub(crate) fn shown_keys(&self) -> Vec<(&Key, Shape)> {
         let marks = || self.panels.iter().flat_map(|panel| &panel.marks);
         let keys = self.keys.iter().enumerate().filter(|(_, key)| !key.label.is_empty());
-        keys.filter_map(|(at, key)| Some((key, marks().find(|mark| mark.key == at)?.shape))).collect()
+        let used = keys.filter_map(|(at, key)| Some((key, marks().find(|mark| mark.key == at)?.shape)));
+        let own = self.legend.iter().map(|(key, shape)| (key, *shape));
+        // Areas have no part in the legend of rows; rows in several plots have one entry.
+        let used = used.filter(|(_, shape)| self.legend.is_empty() || *shape == Shape::Area);
+        let mut entries: Vec<(&Key, Shape)> = Vec::new();
+        for (key, shape) in own.chain(used) {
+            let is_same = |(other, _): &(&Key, Shape)| (&other.label, other.style) == (&key.label, key.style);
+            if !entries.iter().any(is_same) {
+                entries.push((key, shape));
+            }
+        }
+        entries
     }
 }

@@ -41,6 +41,8 @@ const MARKERS: [&[(f64, f64)]; 6] = [
     ],
 ];
 const STAR: usize = MARKERS.len() - 1;
+/// Varied conditions with marks of their own.
+pub(crate) const MARKS: usize = STAR;
 
 /// On and off lengths of lines; none: a solid one.
 pub(crate) const DASHES: [&[u32]; 4] = [&[], &[7, 3], &[2, 2], &[8, 3, 2, 3]];
@@ -87,11 +89,21 @@ impl Style {
     /// The colour of one of `lines` with the marks of one of several varied conditions; those of the line count where several lines
     /// share a colour. A single condition and the reference keep the line's style.
     pub(crate) fn varied(self, variation: usize, variations: usize, lines: usize) -> Self {
-        if self.marker == STAR || variations < 2 {
+        if self.is_reference() || variations < 2 {
             return self;
         }
-        let (marker, dash) = if lines > COLOURS.len() { (self.marker, self.dash) } else { (0, 0) };
+        let (marker, dash) = if is_many(lines) { (self.marker, self.dash) } else { (0, 0) };
         Self { marker: (marker + variation) % STAR, dash: (dash + variation) % DASHES.len(), ..self }
+    }
+
+    /// True for the style of the reference.
+    pub(crate) fn is_reference(self) -> bool {
+        self.marker == STAR
+    }
+
+    /// The marks of the `variation`-th condition, in the colour of the text.
+    pub(crate) fn of_variation(variation: usize) -> Self {
+        Self { colour: None, ..Self::of(0, 0) }.varied(variation, 2, 1)
     }
 
     /// Red, green and blue; `None`: that of the text.
@@ -105,10 +117,15 @@ impl Style {
     }
 }
 
+/// True where not every line has a colour of its own.
+pub(crate) fn is_many(lines: usize) -> bool {
+    lines > COLOURS.len()
+}
+
 /// The styles of lines, by the family of each, `None` for the reference: up to ten lines differ in colour; of more, the lines
 /// of a family share one. Lines of one colour differ in their marks.
 pub(crate) fn styles<'a>(families: &[Option<&'a str>]) -> Vec<Style> {
-    let is_many = families.iter().flatten().count() > COLOURS.len();
+    let is_many = is_many(families.iter().flatten().count());
     let (mut colours, mut uses) = (BTreeMap::new(), [0; COLOURS.len()]);
     let style = |(at, family): (usize, &Option<&'a str>)| {
         let Some(family) = family else { return Style::reference() };

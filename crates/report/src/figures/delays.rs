@@ -38,6 +38,7 @@ pub(crate) fn cumulative(
     (!marks.is_empty()).then(|| Figure {
         title: format!("Cumulative distribution: {title}"),
         keys: comparison.keys.clone(),
+        legend: comparison.legend(),
         panels: vec![Panel::new(x, Axis::tail(share), marks, HEIGHT_INCHES)],
         ..Figure::default()
     })

@@ -4,11 +4,12 @@ pub(crate) mod curves;
 pub(crate) mod delays;
 pub(crate) mod heat;
 pub(crate) mod scatter;
+pub(crate) mod spread;
 pub(crate) mod sweep;
 pub(crate) mod time;
 
 use crate::comparison::{Comparison, Trace, View};
-use crate::figure::{Figure, Panel};
+use crate::figure::Figure;
 use crate::tables::column::{QUEUEING_P95, RTT_P95};
 use cellcc_experiment::Record;
 use curves::curves;
@@ -32,43 +33,56 @@ const LONGEST_NAME: usize = 120;
 /// Height of a plot on paper, with its axes.
 pub(crate) const HEIGHT_INCHES: f64 = 2.4;
 
-/// Those that are written next to the results.
+/// Conditions with a plot each: three rows of distributions, and series side by side.
+const MOST_PLOTS: usize = 9;
+const MOST_SIDE_BY_SIDE: usize = 3;
+
+/// Those that are written next to the results. Of more conditions than a figure has marks or plots for, it shows the first.
 pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
-    let comparison = Comparison::new(records);
-    if comparison.rows.is_empty() {
+    let all = &Comparison::new(records);
+    if all.rows.is_empty() {
         return Vec::new();
     }
+    let with_plots = |most| {
+        let mut few = Comparison::new(records);
+        let first = few.keep_few_conditions(most);
+        few.set_placed(few.conditions.iter().map(|condition| condition.key).collect());
+        (few, first)
+    };
     let mut files = Files { title, taken: BTreeSet::new(), figures: Vec::new() };
-    let few_traces = (2..=MOST_TRACES).contains(&comparison.traces.len());
-    let one_by_one =
-        comparison.traces.iter().filter(|_| few_traces).map(|&trace| (trace.name, View::On(trace)));
+    let few_traces = (2..=MOST_TRACES).contains(&all.traces.len());
+    let one_by_one = all.traces.iter().filter(|_| few_traces).map(|&trace| (trace.name, View::On(trace)));
     let views: Vec<(&str, View)> = std::iter::once(("", View::All)).chain(one_by_one).collect();
-    let delay = if comparison.has(&RTT_P95) { RTT_P95 } else { QUEUEING_P95 };
+    let delay = if all.has(&RTT_P95) { RTT_P95 } else { QUEUEING_P95 };
+    let mut marked = Comparison::new(records);
+    let most = if marked.too_many_marks().is_some() { 1 } else { usize::MAX };
+    let first = marked.keep_few_conditions(most);
     for (trace, view) in &views {
-        files.add(
-            format!("throughput-delay {trace}"),
-            scatter(&comparison, *view, &delay, &comparison.gets()),
-        );
+        let figure = scatter(&marked, *view, &delay, &all.gets());
+        files.add(format!("throughput-delay {trace}"), &first, figure);
     }
-    if let Some((name, figure)) = sweep(&comparison, View::All) {
-        files.add(name, figure);
+    if let Some((name, figure)) = sweep(all, View::All) {
+        files.add(name, &None, figure);
     }
+    let (few, first) = with_plots(MOST_PLOTS);
     for delay in [delays::QUEUEING, delays::RTT] {
         for (trace, view) in &views {
-            if let Some(figure) = cumulative(&comparison, *view, delay, CDF_STEPS) {
-                files.add(format!("{} {trace}", delay.0), figure);
+            if let Some(figure) = cumulative(&few, *view, delay, CDF_STEPS) {
+                files.add(format!("{} {trace}", delay.0), &first, few.faceted(&few.placed, figure));
             }
         }
     }
-    let with_series = |trace: &&Trace| first_runs(&comparison, **trace).next().is_some();
+    let (few, first) = with_plots(MOST_SIDE_BY_SIDE);
+    let with_series = |trace: &&Trace| first_runs(all, **trace).next().is_some();
     let detail = Detail { points: time::POINTS, flows: 1 };
-    for &trace in comparison.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
+    for &trace in all.traces.iter().filter(with_series).take(MOST_SERIES_TRACES) {
         let shown = ["throughput_mbit_s", "queueing_delay_ms", "media_rate_mbit_s", "buffer_s"];
-        files.add(format!("time-series {}", trace.name), over_time(&comparison, trace, &shown, detail));
+        let figure = over_time(&few, trace, &shown, detail);
+        files.add(format!("time-series {}", trace.name), &first, few.faceted(&few.placed, figure));
     }
-    for &trace in comparison.traces.iter().take(MOST_SERIES_TRACES) {
-        for (name, figure) in curves(&comparison, trace).into_iter().take(MOST_CURVES) {
-            files.add(format!("curve {name} {}", trace.name), figure);
+    for &trace in all.traces.iter().take(MOST_SERIES_TRACES) {
+        for (name, figure) in curves(all, trace).into_iter().take(MOST_CURVES) {
+            files.add(format!("curve {name} {}", trace.name), &None, figure);
         }
     }
     files.figures
@@ -82,14 +96,21 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    fn add(&mut self, text: String, mut figure: Figure) {
-        figure.panels.iter_mut().for_each(Panel::hold_intervals);
+    /// A figure under the name of this text; of the first condition, where it shows only that.
+    fn add(&mut self, text: String, first: &Option<String>, mut figure: Figure) {
+        figure.hold_intervals();
+        figure.set_apart();
         let stem = file_stem(&text);
         let copies = (2..).map(|copy| format!("{stem}-{copy}"));
         let name = std::iter::once(stem.clone()).chain(copies).find(|name| !self.taken.contains(name));
         let name = name.expect("there is no end of numbers");
         self.taken.insert(name.clone());
-        self.figures.push(Figure { name, title: format!("{}: {}", self.title, figure.title), ..figure });
+        let first = first.as_ref().map(|text| format!(", {text}")).unwrap_or_default();
+        self.figures.push(Figure {
+            name,
+            title: format!("{}: {}{first}", self.title, figure.title),
+            ..figure
+        });
     }
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got:
     Figure {
         title: format!("{} against the {}", got.axis(), across.axis()),
         keys: comparison.keys.clone(),
+        legend: comparison.legend(),
         panels: vec![Panel::new(x, y, marks, HEIGHT_INCHES)],
         ..Figure::default()
     }

@@ -1,7 +1,8 @@
 //! The schemes' gain and delay over the parameters that a plan varies: lines, or for two with many values heat maps.
 
-use crate::comparison::{Comparison, Condition, Row, View, distinct};
-use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape};
+use crate::comparison::{Comparison, Row, View, distinct};
+use crate::conditions::Condition;
+use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape, shorter};
 use crate::figures::heat::{Cell, Shades, no_key, panel};
 use crate::figures::scatter::interval;
 use crate::tables::column::{Column, RTT_MEAN, RTT_P95};
@@ -65,7 +66,7 @@ fn over(
     for (index, column) in quantities.iter().enumerate() {
         let row: Vec<Vec<Mark>> = multiples.iter().map(|across| marks(*across, column)).collect();
         let values = || row.iter().flatten().flat_map(|mark| &mark.points).map(|point| point.1);
-        let title = if index == 0 { column.axis() } else { short(&column.axis()) };
+        let title = if index == 0 { column.axis() } else { shorter(&column.axis()) };
         let y = column.axis_of(title, values());
         panels.extend(row.into_iter().zip(&multiples).map(|(marks, value)| {
             let title = across.zip(*value).map(|(condition, value)| format!("{} = {value}", condition.key));
@@ -109,7 +110,7 @@ fn heat_maps(
     let panels = comparison.lines.iter().flat_map(|line| {
         let quantities = quantities.iter().zip(&shades);
         quantities.map(|(column, shades)| Panel {
-            title: format!("{}: {}", line.label, short(&column.axis())),
+            title: format!("{}: {}", line.label, shorter(&column.axis())),
             ..panel(axis(along), axis(across), shades.mark(&cells(line, column)))
         })
     });
@@ -126,11 +127,6 @@ fn heat_maps(
 fn title<'a>(conditions: impl IntoIterator<Item = &'a Condition<'a>>) -> String {
     let keys: Vec<&str> = conditions.into_iter().map(|condition| condition.key).collect();
     format!("Over {}", keys.join(" and "))
-}
-
-/// The title of a low panel.
-fn short(title: &str) -> String {
-    title.replace("95th percentile of the", "p95")
 }
 
 /// One or two conditions with several values each.

@@ -166,6 +166,7 @@ fn of_columns(
     Figure {
         title: title.into(),
         keys: comparison.keys.clone(),
+        legend: comparison.legend(),
         panels: panels.into_iter().enumerate().map(panel).collect(),
         ..Figure::default()
     }

@@ -205,18 +205,38 @@ fn two_varied_conditions_with_many_values_each_make_heat_maps() {
     }
 }
 
+/// One of them was 11 inches high, of which the legend took ten.
 #[test]
-fn a_legend_of_many_rows_leaves_the_plots_their_room() {
+fn figures_of_many_conditions_are_no_higher_than_a_page() {
+    let height = |svg: &str| -> f64 {
+        let (_, rest) = svg.split_once("height=\"").unwrap();
+        rest.split_once("in\"").unwrap().0.parse().unwrap()
+    };
     let queues: Vec<String> = (1..=20).map(|count| format!("{count}pkt")).collect();
     let queues: Vec<&str> = queues.iter().map(String::as_str).collect();
-    let records = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &queues);
-    for figure in figures("x", &records) {
-        let height = |svg: &str| -> f64 {
-            let (_, rest) = svg.split_once("height=\"").unwrap();
-            rest.split_once("in\"").unwrap().0.parse().unwrap()
-        };
-        assert!(height(&figure.svg()) > 4.0, "{} is {} inches high", figure.name, height(&figure.svg()));
+    let twenty = fabricated::varied(&["limit", "cubic", "bbr"], &["walk"], &queues);
+    let nine = fabricated::varied_twice(
+        &["limit", "cubic", "bbr"],
+        &["walk"],
+        &queues[..3],
+        &["20ms", "60ms", "90ms"],
+    );
+    for records in [&twenty, &nine] {
+        for figure in figures("x", records) {
+            assert!(height(&figure.svg()) < 8.0, "{} is {} inches high", figure.name, height(&figure.svg()));
+        }
     }
+    let of = |records: &[Record], name: &str| {
+        figures("x", records).into_iter().find(|figure| figure.name == name).unwrap()
+    };
+    assert!(
+        of(&twenty, "throughput-delay").title.ends_with("queue 1pkt"),
+        "it shows the first condition and says so"
+    );
+    let distributions = of(&nine, "rtt-cdf");
+    assert_eq!((distributions.columns, distributions.panels.len()), (3, 9));
+    assert_eq!(distributions.panels[8].title, "queue 3pkt, rtt 90ms");
+    assert!(distributions.panels.iter().all(|panel| panel.marks.len() == 3));
 }
 
 #[test]
