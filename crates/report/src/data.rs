@@ -8,9 +8,10 @@ use crate::figure::{DASHES, Figure, Key, markers};
 use crate::figures::curves::curves;
 use crate::figures::delays::{self, cumulative};
 use crate::figures::heat::heat_map;
-use crate::figures::scatter::scatter;
+use crate::figures::scatter::{over_others, scatter};
 use crate::figures::sweep::sweep;
 use crate::figures::time::{Detail, first_runs, inside, over_time, quantities};
+use crate::relative::HeldAgainst;
 use crate::tables::column::{
     Column, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT, UTILISATION,
 };
@@ -149,7 +150,12 @@ impl Sheet {
 
 impl<'a> Data<'a> {
     /// The content of a page by itself or, `in_folder`, of one that has the file [`series_script`] next to it.
-    pub(crate) fn new(comparison: &'a Comparison, columns: &[Column], in_folder: bool) -> Self {
+    pub(crate) fn new(
+        comparison: &'a Comparison,
+        columns: &[Column],
+        held_against: HeldAgainst,
+        in_folder: bool,
+    ) -> Self {
         let better = |column: &Column| match column.better {
             Better::More => "more",
             Better::Less => "less",
@@ -167,7 +173,7 @@ impl<'a> Data<'a> {
             left_out: Vec::new(),
         };
         if !comparison.rows.is_empty() {
-            data.add_views(comparison);
+            data.add_views(comparison, held_against);
             for column in columns {
                 if let Some(figure) = heat_map(comparison, column) {
                     data.sheet.add("heat", [("cells", column.axis().as_str())], figure);
@@ -179,7 +185,11 @@ impl<'a> Data<'a> {
     }
 
     /// The averages first, then traces one by one.
-    fn add_views(&mut self, comparison: &Comparison) {
+    fn add_views(&mut self, comparison: &Comparison, held_against: HeldAgainst) {
+        let others = match held_against {
+            HeldAgainst::Results(records, name) => Some((Comparison::new(records), name)),
+            HeldAgainst::Nothing | HeldAgainst::Scheme(_) => None,
+        };
         let traces = &comparison.traces;
         let kept = spread(traces.len(), MOST_CELLS / comparison.rows.len());
         if kept.len() < traces.len() {
@@ -197,7 +207,11 @@ impl<'a> Data<'a> {
                 for got in gets(comparison) {
                     let picks =
                         [("view", name), ("delay", delay), ("statistic", statistic), ("vertical", got.title)];
-                    self.sheet.add("scatter", picks, scatter(comparison, view, &column, &got));
+                    let figure = match &others {
+                        Some((others, name)) => over_others(comparison, (others, name), view, &column, &got),
+                        None => scatter(comparison, view, &column, &got),
+                    };
+                    self.sheet.add("scatter", picks, figure);
                 }
             }
             let steps = if view == View::All { CDF_STEPS } else { CDF_STEPS_OF_TRACE };

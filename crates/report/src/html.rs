@@ -36,7 +36,7 @@ pub(crate) enum Placed<'a> {
 pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, placed: Placed) -> String {
     let comparison = Comparison::new(records);
     let shown = columns(records);
-    let data = Data::new(&comparison, &shown, placed != Placed::Alone);
+    let data = Data::new(&comparison, &shown, held_against, placed != Placed::Alone);
     let progress = if let Placed::Live(progress) = placed { progress } else { "" };
     let json = serde_json::to_string(&data).expect("the data have only string keys");
     let averages = grid::averages(&comparison, &shown, None);
@@ -59,6 +59,7 @@ pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, p
             ("relative", &(list(&changes) + &relative_tables(&relative) + &titled_tables(&fidelity))),
             ("notes", &list(&notes)),
             ("left_out", &list(&data.left_out)),
+            ("in_grey", &escape(&in_grey(held_against))),
             ("made_of", &escape(&made_of(records))),
             ("style", STYLE),
             // "<" opens a tag that could end the script; as \u003c it is the same JSON.
@@ -67,6 +68,14 @@ pub(crate) fn html(title: &str, records: &[Record], held_against: HeldAgainst, p
             ("script", SCRIPT),
         ],
     )
+}
+
+/// The meaning of grey points, where there are some.
+fn in_grey(held_against: HeldAgainst) -> String {
+    match held_against {
+        HeldAgainst::Results(_, name) => format!("Grey: the same in {name}."),
+        HeldAgainst::Nothing | HeldAgainst::Scheme(_) => String::new(),
+    }
 }
 
 /// Puts each text in place of its `{{name}}`, once; the texts themselves are not searched.

@@ -4,6 +4,7 @@
 use crate::comparison::{Comparison, Row, Trace};
 use crate::tables::column::{Column, POWER, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN, RTT_P95, THROUGHPUT};
 use crate::tables::grid::{Cell, Grid, GridRow, titles};
+use crate::tables::number::three_digits;
 use cellcc_experiment::{DEFAULT_DRIVER, Record};
 use cellcc_statistics::{Average, Certainty, FEWEST, Kind, mean};
 
@@ -138,7 +139,7 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
                 _ => unknown,
             };
             if let Some(columns) = columns.get_mut(kind) {
-                columns.push(format!("{} {}", column.title, column.statistic).trim_end().into());
+                columns.push(change(column, value, certainty));
             }
         }
         let unmoved = if is_same { same } else { within };
@@ -160,6 +161,29 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
         format!("{what}: {}.", rows.join("; "))
     };
     some.map(sentence).collect()
+}
+
+/// By how much a column changed, and the ends of the interval where it is known: `RTT p95 -13.0 % (-15.1 to -10.9)`.
+fn change(column: &Column, value: f64, certainty: Certainty) -> String {
+    let against = Against::of(column);
+    let (unit, size): (_, fn(f64) -> f64) = match against {
+        Against::Ratio => ("%", |ratio| (ratio - 1.0) * 100.0),
+        Against::Inverse => ("%", |ratio| (1.0 / ratio - 1.0) * 100.0),
+        Against::Difference => ("points", |points| points),
+    };
+    let signed = |value: f64| match three_digits(size(value)) {
+        text if text.starts_with('-') || text == "0" => text,
+        text => format!("+{text}"),
+    };
+    let ends = match certainty {
+        // The inverse of the upper end is the lower one.
+        Certainty::Interval { low, high } if against == Against::Inverse => Some((high, low)),
+        Certainty::Interval { low, high } => Some((low, high)),
+        _ => None,
+    };
+    let interval = ends.map(|(low, high)| format!(" ({} to {})", signed(low), signed(high)));
+    let name = format!("{} {}", column.title, column.statistic);
+    format!("{} {} {unit}{}", name.trim_end(), signed(value), interval.unwrap_or_default())
 }
 
 fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {

@@ -61,12 +61,15 @@ impl<'a> Report<'a> {
         html::html(self.title, self.records, self.held_against, Placed::Alone)
     }
 
-    /// Every figure as SVG, series that the page has no room for, and then `report.html`; no file where there are no runs.
+    /// Every figure as SVG, series that the page has no room for, and then `report.html`; held against other results, instead of
+    /// figures and report a page of its own, `report-against.html`. No file where there are no runs.
     pub fn files(&self) -> Vec<ReportFile> {
         if self.records.is_empty() {
             return Vec::new();
         }
-        let figures = figures(self.title, self.records).into_iter();
+        // Held against others, the results have a page more, and keep their own.
+        let is_held = self.is_held_against_results();
+        let figures = if is_held { Vec::new() } else { figures(self.title, self.records) }.into_iter();
         let figures =
             figures.map(|figure| ReportFile { name: format!("{}.svg", figure.name), content: figure.svg() });
         figures.chain(self.page(Placed::InFolder)).collect()
@@ -79,12 +82,17 @@ impl<'a> Report<'a> {
         self.page(Placed::Live(progress)).collect()
     }
 
+    fn is_held_against_results(&self) -> bool {
+        matches!(self.held_against, HeldAgainst::Results(..))
+    }
+
     /// The series without room in the page, and the page.
     fn page(&self, placed: Placed) -> impl Iterator<Item = ReportFile> {
         let series = data::series_script(&Comparison::new(self.records));
         let series = series.map(|content| ReportFile { name: "report-series.js".into(), content });
         let content = html::html(self.title, self.records, self.held_against, placed);
-        series.into_iter().chain([ReportFile { name: "report.html".into(), content }])
+        let name = if self.is_held_against_results() { "report-against.html" } else { "report.html" };
+        series.into_iter().chain([ReportFile { name: name.into(), content }])
     }
 }
 

@@ -19,6 +19,9 @@ const COLOURS: [(u8, u8, u8); 10] = [
     (0x87, 0x00, 0xff),
 ];
 
+/// It is as strong on white as on black.
+const GREY: (u8, u8, u8) = (0x8c, 0x94, 0x9c);
+
 /// Corners of the markers, in units of their radius, y downwards; a circle has none. The last one, a star, is the reference's.
 /// Five shapes and four dashes: twenty lines of one colour look different.
 const MARKERS: [&[(f64, f64)]; 6] = [
@@ -99,6 +102,11 @@ impl Style {
     /// True for the style of the reference.
     pub(crate) fn is_reference(self) -> bool {
         self.marker == STAR
+    }
+
+    /// The marks in grey: a point of other results.
+    pub(crate) fn grey(self) -> Self {
+        Self { colour: Some(GREY), ..self }
     }
 
     /// The marks of the `variation`-th condition, in the colour of the text.

@@ -1,7 +1,7 @@
 //! The schemes' gain against their delay.
 
 use crate::comparison::{Comparison, View};
-use crate::figure::{Figure, Mark, Panel, Shape};
+use crate::figure::{Figure, Key, Mark, Panel, Shape};
 use crate::figures::HEIGHT_INCHES;
 use crate::tables::column::Column;
 use cellcc_experiment::Better;
@@ -39,6 +39,31 @@ pub(crate) fn scatter(comparison: &Comparison, view: View, across: &Column, got:
         panels: vec![Panel::new(x, y, marks, HEIGHT_INCHES)],
         ..Figure::default()
     }
+}
+
+/// The scatter plot of these rows, and behind it in grey the points of the same rows of other results, which have this name.
+pub(crate) fn over_others(
+    comparison: &Comparison,
+    (others, name): (&Comparison, &str),
+    view: View,
+    across: &Column,
+    got: &Column,
+) -> Figure {
+    let [mut figure, behind] = [comparison, others].map(|of| scatter(of, view, across, got));
+    let mut grey = Vec::new();
+    for mark in behind.panels[0].marks.iter().filter(|mark| mark.shape == Shape::Points) {
+        let same = comparison.rows.iter().position(|row| *row == others.rows[mark.key]);
+        let Some(key) = same.map(|at| comparison.keys[at].clone()) else { continue };
+        grey.push(Mark::new(figure.keys.len(), Shape::Points, mark.points.clone()));
+        figure.keys.push(Key { label: format!("{} in {name}", key.label), style: key.style.grey(), ..key });
+    }
+    let panel = &mut figure.panels[0];
+    grey.append(&mut panel.marks);
+    panel.marks = grey;
+    let points = || panel.marks.iter().flat_map(|mark| mark.points.iter());
+    let (x, y) = (panel.x.holding(points().map(|at| at.0)), panel.y.holding(points().map(|at| at.1)));
+    (panel.x, panel.y) = (x, y);
+    figure
 }
 
 /// Its ends, where they are known.

@@ -66,15 +66,21 @@ fn results_are_held_against_others_row_by_row_and_what_changed_beyond_the_interv
     }
     assert!(!table.contains("Relative to cubic"), "{table}");
     // On every trace by the same factor: there is no spread to make an interval of.
-    assert!(table.contains("Changed, the same on every trace: cubic (RTT mean)."), "{table}");
+    assert!(table.contains("Changed, the same on every trace: cubic (RTT mean +50.0 %)."), "{table}");
     let mut uneven = old.clone();
     for (at, run) in uneven.iter_mut().enumerate().filter(|(_, run)| run.scenario.scheme == "bbr") {
         run.total.throughput_mbit_s *= 0.8 + 0.01 * at as f64 / 48.0;
     }
     let report = Report::new("x", &uneven, "").against_results(&old, "before");
     let table = report.table(TableFormat::Table, DEFAULT_WIDTH, &TableOptions::default());
-    assert!(table.contains("Changed beyond the 95 % intervals: bbr (Throughput"), "{table}");
-    assert!(report.html().contains("Changed beyond the 95 % intervals: bbr"));
+    // Between a fifth less and, on the last trace, a fifth less one hundredth.
+    assert!(table.contains("Changed beyond the 95 % intervals: bbr (Throughput -19."), "{table}");
+    assert!(table.contains(" to -19."), "the interval: {table}");
+    let files = report.files();
+    let [page] = &files[..] else { panic!("{} files", files.len()) };
+    assert_eq!(page.name, "report-against.html", "the report stays");
+    assert!(page.content.contains("Changed beyond the 95 % intervals: bbr"));
+    assert!(page.content.contains("\"label\":\"bbr in before\",\"colour\":\"#8c949c\""), "no grey point");
     let few = Report::new("x", &uneven[..8], "").against_results(&old, "before");
     let table = few.table(TableFormat::Table, DEFAULT_WIDTH, &TableOptions::default());
     assert!(table.contains("Changed, on fewer traces than the 10 of an interval: bbr"), "{table}");
