@@ -104,7 +104,7 @@ impl<'a> Comparison<'a> {
         rows.sort_by_key(Row::is_limit);
         tell_apart(&mut traces);
         let seeds: BTreeSet<u64> = records.iter().map(|record| record.scenario.seed).collect();
-        let conditions = conditions(&rows);
+        let conditions = conditions(rows.iter().map(|row| row.variation));
         let (lines, keys) = keys(&rows, &conditions, &[]);
         let (seeds, placed) = (seeds.into_iter().collect(), Vec::new());
         Self { rows, traces, seeds, keys, lines, conditions, placed, runs }
@@ -112,7 +112,7 @@ impl<'a> Comparison<'a> {
 
     /// Keeps these rows, in this order; colours and marks follow it.
     pub(crate) fn set_rows(&mut self, rows: Vec<Row<'a>>) {
-        self.conditions = conditions(&rows);
+        self.conditions = conditions(rows.iter().map(|row| row.variation));
         (self.lines, self.keys) = keys(&rows, &self.conditions, &self.placed);
         self.rows = rows;
     }

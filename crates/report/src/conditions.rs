@@ -4,6 +4,7 @@
 use crate::comparison::{Comparison, Row, distinct, label, label_by};
 use crate::figure::{Figure, Key, MARKS, Panel, Shape, Style, is_many, styles};
 use cellcc_experiment::{is_limit, row_name, varied};
+use cellcc_units::{Bytes, Rate, Span};
 use serde::Serialize;
 
 /// Plots of a figure that stand side by side, where it has one for each condition.
@@ -16,9 +17,54 @@ pub(crate) struct Condition<'a> {
     pub(crate) values: Vec<&'a str>,
 }
 
-/// The conditions of rows, each value once.
-pub(crate) fn conditions<'a>(rows: &[Row<'a>]) -> Vec<Condition<'a>> {
-    let pairs = distinct(rows.iter().flat_map(|row| varied(row.variation)));
+impl Condition<'_> {
+    /// The amounts of its values and their unit, where all have the same one: packets and bytes, or times and numbers, have no
+    /// common scale.
+    pub(crate) fn numbers(&self) -> Option<(&str, Vec<f64>)> {
+        let all: Vec<(&str, f64)> = self.values.iter().map(|value| quantity(value)).collect::<Option<_>>()?;
+        let unit = all.first()?.0;
+        let alike = all.iter().all(|(other, _)| *other == unit);
+        alike.then(|| (unit, all.into_iter().map(|(_, amount)| amount).collect()))
+    }
+
+    /// The column of its values as numbers, with the unit in its name, `path_queue_packets`; `None` where they have no common unit,
+    /// or are numbers as they are written.
+    pub(crate) fn column(&self) -> Option<String> {
+        let (unit, _) = self.numbers()?;
+        let unit = match unit {
+            "pkt" => "packets",
+            "%" => "percent",
+            unit => unit,
+        };
+        let is_word = !unit.is_empty() && unit.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        is_word.then(|| format!("{}_{unit}", self.key.replace('.', "_")))
+    }
+
+    /// The amount of one of its values.
+    pub(crate) fn number(&self, value: &str) -> Option<f64> {
+        let at = self.values.iter().position(|other| *other == value)?;
+        self.numbers().map(|(_, numbers)| numbers[at])
+    }
+}
+
+/// The unit of the quantity in a text, as a column's name has it, and its amount; packets and the like are counted.
+fn quantity(text: &str) -> Option<(&str, f64)> {
+    if let Ok(span) = text.parse::<Span>() {
+        return Some(("ms", span.as_millis_f64()));
+    }
+    if let Ok(rate) = text.parse::<Rate>() {
+        return Some(("mbit_s", rate.as_mbit_per_sec()));
+    }
+    if let Ok(bytes) = text.parse::<Bytes>() {
+        return Some(("bytes", bytes.get() as f64));
+    }
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some((unit, text.strip_suffix(unit)?.parse().ok()?))
+}
+
+/// The conditions of these variations, each value once.
+pub(crate) fn conditions<'a>(variations: impl Iterator<Item = &'a str>) -> Vec<Condition<'a>> {
+    let pairs = distinct(variations.flat_map(varied));
     let condition = |key| {
         let values = pairs.iter().filter(|(other, _)| *other == key).map(|(_, value)| *value);
         Condition { key, values: values.collect() }

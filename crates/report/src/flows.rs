@@ -58,7 +58,7 @@ pub(crate) fn grid(comparison: &Comparison) -> Option<Grid> {
         columns: titles(shown.iter().map(|(title, unit, ..)| (*title, *unit))),
         rows,
     };
-    (!several.is_empty()).then(|| grid.without_one_count(comparison.is_over_seeds()))
+    (!several.is_empty()).then(|| grid.without_one_count(comparison))
 }
 
 /// The name of each flow of a run: flows of one scheme have numbers.

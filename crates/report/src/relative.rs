@@ -205,7 +205,7 @@ fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
     });
     let columns = COLUMNS.iter().map(Against::heading).chain([(RESENT.title, "ratio".into())]);
     let averages = Grid::of_rows(comparison, format!("{title}{of}"), columns, of_averages)
-        .without_one_count(comparison.is_over_seeds());
+        .without_one_count(comparison);
     let of_spread = pairs
         .iter()
         .map(|&(row, base)| (row, spread(sides, row, base).into_iter().map(Cell::plain).collect()));

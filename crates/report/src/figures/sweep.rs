@@ -7,7 +7,6 @@ use crate::figures::heat::{Cell, Shades, no_key, panel};
 use crate::figures::scatter::interval;
 use crate::tables::column::{Column, RTT_MEAN, RTT_P95};
 use cellcc_experiment::varied;
-use cellcc_units::{Bytes, Rate, Span};
 
 /// Height of a panel on paper.
 const PANEL_INCHES: f64 = 1.65;
@@ -154,14 +153,10 @@ fn row_at<'a>(comparison: &Comparison<'a>, line: usize, values: [Option<&str>; 2
 impl Condition<'_> {
     /// The place of each value, and the axis: numbers of one kind in their true scale, all else as names.
     fn axis(&self) -> (Vec<f64>, Axis) {
-        let quantities: Option<Vec<(&str, f64)>> = self.values.iter().map(|value| quantity(value)).collect();
-        // Packets and bytes, or times and numbers, have no common scale.
-        let alike = quantities.filter(|all| all.iter().all(|(kind, _)| *kind == all[0].0));
-        let Some(alike) = alike else {
+        let Some((_, numbers)) = self.numbers() else {
             let places = (0..self.values.len()).map(|at| at as f64);
             return (places.collect(), Axis::names(self.key, &self.values));
         };
-        let numbers: Vec<f64> = alike.into_iter().map(|(_, number)| number).collect();
         let texts = self.values.iter().map(|&text| text.to_owned());
         let mut ticks: Vec<(f64, String)> = numbers.iter().copied().zip(texts).collect();
         ticks.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -175,19 +170,4 @@ impl Condition<'_> {
         };
         (numbers, Axis { ticks, ..axis })
     }
-}
-
-/// The kind of quantity in a text, and its amount, in a unit of the kind; packets and the like are counted.
-fn quantity(text: &str) -> Option<(&str, f64)> {
-    if let Ok(span) = text.parse::<Span>() {
-        return Some(("time", span.as_secs_f64()));
-    }
-    if let Ok(rate) = text.parse::<Rate>() {
-        return Some(("rate", rate.as_mbit_per_sec()));
-    }
-    if let Ok(bytes) = text.parse::<Bytes>() {
-        return Some(("bytes", bytes.get() as f64));
-    }
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some((unit, text.strip_suffix(unit)?.parse().ok()?))
 }

@@ -108,9 +108,10 @@ impl Grid {
         Self { caption, of, columns: titles(columns), rows }
     }
 
-    /// Drops the counts if there is no interval and every count is 1; a note says so. Over seeds a scheme without randomness
-    /// keeps its dash, and the others keep their counts.
-    pub(crate) fn without_one_count(self, is_over_seeds: bool) -> Self {
+    /// Drops the counts if there is no interval and every count is the same, and else those of all traces; a note says so. Over
+    /// seeds a scheme without randomness keeps its dash, and the others keep their counts.
+    pub(crate) fn without_one_count(mut self, comparison: &Comparison) -> Self {
+        let is_over_seeds = comparison.is_over_seeds();
         let counts: BTreeSet<Option<usize>> = self
             .below()
             .filter(|below| is_over_seeds || !matches!(below, Below::NoSpread | Below::Unbounded))
@@ -118,6 +119,11 @@ impl Grid {
             .collect();
         if counts.len() == 1 && !counts.contains(&None) {
             return self.without_intervals();
+        }
+        if !is_over_seeds {
+            let all = Some(Below::Count(comparison.traces.len()));
+            let cells = self.rows.iter_mut().flat_map(|row| &mut row.cells);
+            cells.filter(|cell| cell.below == all).for_each(|cell| cell.below = None);
         }
         self
     }
@@ -188,7 +194,7 @@ pub(crate) fn averages(comparison: &Comparison, columns: &[Column], sort: Option
         (column.title, below.join(", "))
     };
     let grid = Grid::of_rows(comparison, caption, columns.iter().map(heading), rows.into_iter().map(cells));
-    grid.without_one_count(comparison.is_over_seeds())
+    grid.without_one_count(comparison)
 }
 
 /// The best of the values in a column, where they differ and one way is better.

@@ -1,11 +1,12 @@
 //! One row a run: JSON and CSV.
 
 use crate::comparison::Comparison;
+use crate::conditions::{Condition, conditions};
 use crate::flows;
 use cellcc_experiment::{METRICS, Metric, Metrics, Record, varied};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The common columns of a run; `id` names its files in `series/` and `curves/`. The varied conditions and the metrics follow.
 const OF_RUN: [&str; 9] =
@@ -23,6 +24,42 @@ impl Serialize for Fields {
     }
 }
 
+/// The conditions that runs differ in, by their keys. Each has a column of texts, and after these one of numbers where its values
+/// have a unit.
+pub(super) struct Varied<'a> {
+    conditions: Vec<Condition<'a>>,
+    /// Columns that a table has anyway.
+    taken: &'static [&'static str],
+}
+
+impl<'a> Varied<'a> {
+    pub(super) fn of(records: impl Iterator<Item = &'a Record>, taken: &'static [&'static str]) -> Self {
+        let mut conditions = conditions(records.map(|run| run.scenario.variation.as_str()));
+        conditions.sort_by_key(|condition| condition.key);
+        Self { conditions, taken }
+    }
+
+    /// The names of its columns.
+    pub(super) fn names(&self) -> Vec<String> {
+        let texts = self.conditions.iter().map(|condition| condition.key.to_owned());
+        texts.chain(self.numeric().map(|(name, _)| name)).collect()
+    }
+
+    /// The values of a run in these columns; null where it has none.
+    pub(super) fn cells(&self, run: &Record) -> Vec<Value> {
+        let pairs = varied(&run.scenario.variation);
+        let value = |of: &Condition| pairs.iter().find(|(key, _)| *key == of.key).map(|(_, value)| *value);
+        let number = |(_, of): (String, &Condition)| json!(value(of).and_then(|value| of.number(value)));
+        self.conditions.iter().map(|of| json!(value(of))).chain(self.numeric().map(number)).collect()
+    }
+
+    /// The conditions with a column of numbers, and its name.
+    fn numeric(&self) -> impl Iterator<Item = (String, &Condition<'a>)> {
+        let named = self.conditions.iter().filter_map(|condition| Some((condition.column()?, condition)));
+        named.filter(|(name, _)| !self.taken.contains(&name.as_str()))
+    }
+}
+
 /// A run as JSON has it.
 #[derive(Serialize)]
 struct Row<'a> {
@@ -35,7 +72,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn new(run: &'a Record, comparison: &Comparison, columns: &[&Metric]) -> Self {
+    fn new(run: &'a Record, comparison: &Comparison, varied: &Varied, columns: &[&Metric]) -> Self {
         let scenario = &run.scenario;
         let own = [
             json!(scenario.scheme),
@@ -49,8 +86,8 @@ impl<'a> Row<'a> {
             json!(scenario.path.rtt.as_millis_f64()),
             json!(scenario.path.queue.to_string()),
         ];
-        let conditions: BTreeMap<&str, &str> = varied(&scenario.variation).into_iter().collect();
-        let conditions = conditions.into_iter().map(|(key, value)| (key.to_owned(), json!(value)));
+        let conditions = varied.names().into_iter().zip(varied.cells(run));
+        let conditions = conditions.filter(|(_, value)| !value.is_null());
         let own = named(OF_RUN, own).chain(conditions).chain(metrics(&run.total, columns));
         let flows = if run.flows.len() > 1 { flows::names(run) } else { Vec::new() };
         let flows = flows.iter().enumerate().map(|(at, name)| flow(run, at, name, columns));
@@ -103,7 +140,8 @@ pub(super) fn written(writer: csv::Writer<Vec<u8>>) -> String {
 /// One array of objects, one per run, in their order here; `flows` where there are several. The comparison is theirs.
 pub(crate) fn json(records: &[&Record], comparison: &Comparison) -> String {
     let columns = in_rows(records);
-    let rows: Vec<Row> = records.iter().map(|run| Row::new(run, comparison, &columns)).collect();
+    let varied = Varied::of(records.iter().copied(), &OF_RUN);
+    let rows: Vec<Row> = records.iter().map(|run| Row::new(run, comparison, &varied, &columns)).collect();
     serde_json::to_string_pretty(&rows).expect("rows have only string keys") + "\n"
 }
 
@@ -112,16 +150,17 @@ pub(crate) fn json(records: &[&Record], comparison: &Comparison) -> String {
 pub(crate) fn csv(records: &[&Record], comparison: &Comparison) -> String {
     let columns = in_rows(records);
     let most_flows = records.iter().map(|run| run.flows.len()).max().filter(|most| *most > 1).unwrap_or(0);
-    let keys: BTreeSet<&str> =
-        records.iter().flat_map(|run| varied(&run.scenario.variation)).map(|(key, _)| key).collect();
+    let varied = Varied::of(records.iter().copied(), &OF_RUN);
+    let conditions = varied.names();
     let metrics = || columns.iter().map(|metric| metric.key);
     let of_flow = |at| OF_FLOW.into_iter().chain(metrics()).map(move |name| format!("flow{at}.{name}"));
-    let of_run = OF_RUN.into_iter().chain(keys).chain(metrics()).chain(["jain_index", "notes"]);
+    let conditions = conditions.iter().map(String::as_str);
+    let of_run = OF_RUN.into_iter().chain(conditions).chain(metrics()).chain(["jain_index", "notes"]);
     let header: Vec<String> = of_run.map(str::to_owned).chain((0..most_flows).flat_map(of_flow)).collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(&header).expect("memory takes every row");
     for run in records {
-        let Row { fields: Fields(mut fields), notes, flows } = Row::new(run, comparison, &columns);
+        let Row { fields: Fields(mut fields), notes, flows } = Row::new(run, comparison, &varied, &columns);
         fields.push(("notes".into(), notes.join("; ").into()));
         for (at, Fields(flow)) in flows.into_iter().enumerate() {
             fields.extend(flow.into_iter().map(|(name, value)| (format!("flow{at}.{name}"), value)));

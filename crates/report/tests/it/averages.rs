@@ -107,6 +107,16 @@ fn below_ten_traces_the_count_is_said_and_no_interval() {
     assert!(enough.contains("Below an average: its 95 % confidence interval over traces"), "{enough}");
 }
 
+/// `n = 8` stood below each of forty numbers, and a note said the same.
+#[test]
+fn the_count_of_all_traces_is_said_once_and_another_one_in_its_cell() {
+    let mut records = on_traces(&["cubic", "bbr"], 8);
+    records[1].total.power = None;
+    let text = text(&records, None);
+    assert!(!text.contains("n = 8") && text.contains("and there are 8"), "{text}");
+    assert!(cell(&text, "Means over 8 traces", "bbr", "Power").ends_with("(n = 7)"), "{text}");
+}
+
 /// It said "± 0", half of a 95 % confidence interval, of runs in which nothing is random.
 #[test]
 fn seeds_that_changed_nothing_have_a_dash_with_a_word_why() {

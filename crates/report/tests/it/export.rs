@@ -33,6 +33,20 @@ fn a_row_of_a_table_says_which_run_it_is_of_and_a_quantity_that_a_run_has_not_is
 }
 
 #[test]
+fn a_row_of_series_has_the_varied_conditions_as_texts_and_as_numbers() {
+    let records = fabricated::varied_twice(&["cubic"], &["walk"], &["33pkt", "65pkt"], &["20ms", "5s"]);
+    let (_, series) = &long_tables(&records)[1];
+    let lines: Vec<Vec<&str>> = series.lines().map(|line| line.split(',').collect()).collect();
+    // Variations with a comma are quoted.
+    let last = lines.last().unwrap();
+    let columns = ["path.queue", "path.rtt", "path_queue_packets", "path_rtt_ms", "time_s"];
+    assert_eq!(lines[0][6..11], columns, "{:?}", lines[0]);
+    assert_eq!(last[7..11], ["65pkt", "5s", "65.0", "5000.0"], "{last:?}");
+    // `path_rtt_ms` is a column of runs that have it anyway.
+    assert_eq!(long_tables(&records)[0].1.lines().next().unwrap().matches("path_rtt_ms").count(), 1);
+}
+
+#[test]
 fn a_table_is_a_parquet_file_of_a_fraction_of_its_size() {
     let records = fabricated::records(&["cubic", "reminis"], &["walk", "drive"], &[1], Span::from_secs(60));
     let (_, csv) = &long_tables(&records)[1];
