@@ -184,10 +184,10 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   const figuresOf = (slot) => data.figures.filter((figure) => figure.slot === slot
     && Object.entries(figure.pick).every(([name, choice]) => state.picks[name] === choice)).map(arranged);
 
-  // A heat map has a table for each condition that is shown; over time there may be a plot for each scheme.
+  // A heat map has a table for each condition that is shown, and distributions a plot; over time there may be one for each scheme.
   const arrangements = new Map(); // figure -> for which state it was arranged, and how
   function arranged(figure) {
-    const arrange = figure.slot === "heat" ? byCondition : figure.slot === "time" && state.split ? byScheme : null;
+    const arrange = figure.slot === "heat" ? byCondition : figure.slot === "cdf" && shown.length > 1 ? plotPerCondition : figure.slot === "time" && state.split ? byScheme : null;
     if (!arrange) return figure;
     const of = JSON.stringify([shown, [...state.chosen]]);
     if (arrangements.get(figure)?.of !== of) arrangements.set(figure, { of, figure: { ...figure, ...arrange(figure) } });
@@ -205,6 +205,12 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     }) };
   }
 
+  function plotPerCondition(figure) {
+    const [panel] = figure.panels;
+    const isOf = (values) => (mark) => keyOf(figure, mark).values.every((value, at) => value == null || value === values[at]);
+    return { columns: Math.min(shown.length, 3), panels: shown.map((values) => ({ ...panel, title: conditionText(values), marks: panel.marks.filter(isOf(values)) })) };
+  }
+
   function byScheme(figure) {
     const groups = [...new Set(figure.panels.flatMap(({ marks }) => marks.map((mark) => keyOf(figure, mark))).filter((key) => key.group in data.lines && isChosen(key)).map(({ group }) => group))];
     const part = (panel) => (group) => ({ ...panel, title: data.lines[group].label, marks: panel.marks.filter((mark) => [group, undefined].includes(data.lines[keyOf(figure, mark).group]?.group)) });
@@ -215,7 +221,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
 
   function drawSlot(slot) {
     const figures = figuresOf(slot.dataset.slot);
-    const shape = figures.map(({ title, panels }) => `${title} ${panels.length}`).join("\n");
+    const shape = figures.map(({ title, panels }) => [title, ...panels.map((panel) => panel.title)].join()).join("\n");
     if (slot.shape !== shape) {
       for (const element of all(".chart, figure", slot)) {
         charts.get(element)?.dispose();
@@ -459,7 +465,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     element.labels = [];
     const points = panel.marks.filter((mark) => mark.s === "points" && isUnder(keyOf(figure, mark)));
     const chosen = points.filter((mark) => isChosen(keyOf(figure, mark)) && labels.has(keyOf(figure, mark).label));
-    if (!chosen.length || chosen.length > MOST_LABELS || shown.length > 1) return;
+    if (!chosen.length || shown.length > 1) return;
     const [HALF, GAP] = [9, 14];
     const { x: left, y: top, width, height } = chart.getModel().getComponent("grid", 0).coordinateSystem.getRect();
     const isInside = (a) => a.left >= left - 2 && a.right <= left + width + 20 && a.top >= top - GAP && a.bottom <= top + height;
@@ -468,7 +474,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     const taken = [...centres].map(([mark, [x, y]]) => ({ mark, left: x - HALF, right: x + HALF, top: y - HALF, bottom: y + HALF }));
     const add = (shape) => { element.labels.push(shape); surface.add(shape); };
     const { ink, quiet, paper } = colours;
-    for (const mark of chosen) {
+    for (const mark of chosen.length > MOST_LABELS ? [] : chosen) {
       const { label } = shown.length ? data.lines[keyOf(figure, mark).group] ?? keyOf(figure, mark) : keyOf(figure, mark);
       const text = new echarts.graphic.Text({ silent: true, z: 10, style: { text: label, fill: ink, fontSize: 12, fontFamily: getComputedStyle(document.body).fontFamily, backgroundColor: paper, padding: [0, 2],
         ...(label.length * 7 > widestLabel() ? { width: widestLabel(), overflow: "truncate" } : {}) } });

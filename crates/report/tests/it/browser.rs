@@ -153,6 +153,21 @@ fn long_names_are_not_cut_and_cover_nothing() {
     }
 }
 
+/// Some points had no name, and nothing said so.
+#[test]
+fn every_scheme_has_its_name_in_a_crowd() {
+    let crowd = |count: usize| -> Vec<String> {
+        let alike = (1..=count).map(|dtt| format!("reminis(dtt={dtt}ms)"));
+        ["limit", "cubic", "bbr", "vegas"].into_iter().map(str::to_owned).chain(alike).collect()
+    };
+    for (count, width) in [(16, 1400), (16, 390), (40, 1400)] {
+        let schemes = crowd(count);
+        let schemes: Vec<&str> = schemes.iter().map(String::as_str).collect();
+        let records = fabricated::records(&schemes, &["walk", "drive"], &[1], Span::from_secs(5));
+        check(&records, include_str!("crowd.js"), width);
+    }
+}
+
 /// The first figure was empty.
 #[test]
 fn transfers_of_unknown_links_have_a_figure() {

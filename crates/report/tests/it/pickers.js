@@ -22,6 +22,8 @@ check(text("#shown output") === "4 of 28 rows.", `the summary says ${text("#show
 check(word("path.queue") === "33pkt" && word("path.rtt") === "20ms", `the address is ${location.hash}`);
 pick("path.queue", "all");
 sees(10, 3, 3, 20);
+const distributions = [...document.querySelectorAll('[data-slot="cdf"] .chart')].map((chart) => chart.getAttribute("aria-label"));
+check(distributions.length === 3 && distributions[2].includes("queue 130pkt"), `distributions are ${distributions}`);
 check(word("path.queue") === "all", `the address is ${location.hash}`);
 const marks = [...document.querySelectorAll("#marks li path:last-child")].map((path) => path.getAttribute("d"));
 check(new Set(marks).size === 3, "conditions share a mark");
