@@ -105,11 +105,8 @@ impl Quantity {
         {
             let there: Vec<f64> = values.into_iter().filter(|value| !value.is_nan()).collect();
             let average = Average::of(Kind::Mean, &there, (f64::NEG_INFINITY, f64::INFINITY))?;
-            return match average.certainty {
-                Certainty::Interval { low, high } => Some((low, high)),
-                Certainty::NoSpread => Some((average.value, average.value)),
-                Certainty::Single | Certainty::TooFew | Certainty::Unbounded => None,
-            };
+            let all_same = average.certainty == Certainty::NoSpread;
+            return average.certainty.interval().or(all_same.then_some((average.value, average.value)));
         }
         self.percentiles(FEWEST)
     }

@@ -61,11 +61,8 @@ enum Verdict {
 impl Verdict {
     /// Each bound is one-sided at 97.5 %.
     fn of(excess: &Average) -> Self {
-        let (low, high) = match excess.certainty {
-            Certainty::Interval { low, high } => (low, high),
-            Certainty::NoSpread => (excess.value, excess.value),
-            Certainty::Single | Certainty::TooFew | Certainty::Unbounded => return Self::Undecided,
-        };
+        let all_same = (excess.certainty == Certainty::NoSpread).then_some((excess.value, excess.value));
+        let Some((low, high)) = excess.certainty.interval().or(all_same) else { return Self::Undecided };
         match () {
             () if high <= MARGIN => Self::NoMore,
             () if low > MARGIN => Self::More,
@@ -369,7 +366,7 @@ mod tests {
             for _ in 0..DRAWS {
                 let drawn: Vec<f64> = (0..CONDITIONS).map(|_| draw(random.normal())).collect();
                 set(&mut records, |at| 0.5 + drawn[at]);
-                let Certainty::Interval { low, high } = excess(&records).certainty else {
+                let Some((low, high)) = excess(&records).certainty.interval() else {
                     panic!("36 values have an interval");
                 };
                 held += usize::from((low..=high).contains(&truth));

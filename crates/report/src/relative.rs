@@ -130,7 +130,7 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
             let Some(Average { value, certainty, .. }) = average else { continue };
             let neutral = if Against::of(column) == Against::Difference { 0.0 } else { 1.0 };
             let kind = match certainty {
-                Certainty::Interval { low, high } => {
+                Certainty::Interval { low, high } | Certainty::Skewed { low, high, .. } => {
                     is_same = false;
                     if (low..=high).contains(&neutral) { within } else { beyond }
                 }
@@ -175,13 +175,12 @@ fn change(column: &Column, value: f64, certainty: Certainty) -> String {
         text if text.starts_with('-') || text == "0" => text,
         text => format!("+{text}"),
     };
-    let ends = match certainty {
-        // The inverse of the upper end is the lower one.
-        Certainty::Interval { low, high } if against == Against::Inverse => Some((high, low)),
-        Certainty::Interval { low, high } => Some((low, high)),
-        _ => None,
-    };
-    let interval = ends.map(|(low, high)| format!(" ({} to {})", signed(low), signed(high)));
+    // The inverse of the upper end is the lower one.
+    let ordered = |(low, high)| if against == Against::Inverse { (high, low) } else { (low, high) };
+    let interval = certainty
+        .interval()
+        .map(ordered)
+        .map(|(low, high)| format!(" ({} to {})", signed(low), signed(high)));
     let name = format!("{} {}", column.title, column.statistic);
     format!("{} {} {unit}{}", name.trim_end(), signed(value), interval.unwrap_or_default())
 }
@@ -204,8 +203,8 @@ fn tables(sides: Sides, pairs: &[(Row, Row)], title: &str) -> Vec<Grid> {
         (row, averages.chain([Cell::plain(ratio(resent.0, resent.1))]).collect())
     });
     let columns = COLUMNS.iter().map(Against::heading).chain([(RESENT.title, "ratio".into())]);
-    let averages = Grid::of_rows(comparison, format!("{title}{of}"), columns, of_averages)
-        .without_one_count(comparison);
+    let averages =
+        Grid::of_rows(comparison, format!("{title}{of}"), columns, of_averages).without_one_count(comparison);
     let of_spread = pairs
         .iter()
         .map(|&(row, base)| (row, spread(sides, row, base).into_iter().map(Cell::plain).collect()));

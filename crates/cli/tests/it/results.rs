@@ -113,8 +113,16 @@ fn a_folder_is_held_against_another_one() {
         .success();
     let report = fs::read(folder.join("out/report.html")).unwrap();
     let table = printed(folder, &["report", "out", "--against", "other"]);
-    assert_eq!(fs::read(folder.join("out/report.html")).unwrap(), report, "the report of the results alone stays");
-    assert!(fs::read_to_string(folder.join("out/report-against.html")).unwrap().contains("Grey: the same in other."));
+    assert_eq!(
+        fs::read(folder.join("out/report.html")).unwrap(),
+        report,
+        "the report of the results alone stays"
+    );
+    assert!(
+        fs::read_to_string(folder.join("out/report-against.html"))
+            .unwrap()
+            .contains("Grey: the same in other.")
+    );
     for text in [
         "Against other",
         "Unchanged: cubic, path.rtt=20ms; cubic, path.rtt=60ms.",

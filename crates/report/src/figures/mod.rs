@@ -37,7 +37,8 @@ pub(crate) const HEIGHT_INCHES: f64 = 2.4;
 const MOST_PLOTS: usize = 9;
 const MOST_SIDE_BY_SIDE: usize = 3;
 
-/// Those that are written next to the results. Of more conditions than a figure has marks or plots for, it shows the first.
+/// Those that are written next to the results. A figure shows the first condition where it has neither marks nor plots
+/// for all.
 pub(crate) fn figures(title: &str, records: &[Record]) -> Vec<Figure> {
     let all = &Comparison::new(records);
     if all.rows.is_empty() {

@@ -14,7 +14,7 @@ const BAR: f64 = 0.8;
 /// Steps of a distribution of packets' delays.
 const STEPS: usize = 200;
 
-/// What stands at a place of a scheme: how far the bar or box reaches, the mark, and the line through it.
+/// The values of a scheme at a place: the ends of its bar or box, its mark, and the line through it.
 struct Stand {
     bar: (f64, f64),
     mark: f64,

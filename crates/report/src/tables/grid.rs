@@ -38,6 +38,8 @@ pub(crate) struct Cell {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Below {
     Interval(String),
+    /// The median and the quartiles, where the interval says less.
+    Quartiles(String),
     /// Too few values for one: how many.
     Count(usize),
     /// The values are all the same.
@@ -53,6 +55,10 @@ impl Cell {
         };
         let below = match certainty {
             Certainty::Interval { low, high } => Some(Below::Interval(number::interval(low, high))),
+            Certainty::Skewed { quartiles: [first, median, third], .. } => {
+                let quartiles = number::interval(first, third);
+                Some(Below::Quartiles(format!("median {}, {quartiles}", three_digits(median))))
+            }
             Certainty::Single => None,
             Certainty::NoSpread => Some(Below::NoSpread),
             Certainty::TooFew => Some(Below::Count(count)),
@@ -75,7 +81,7 @@ impl Cell {
 impl Below {
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Interval(text) => text.clone(),
+            Self::Interval(text) | Self::Quartiles(text) => text.clone(),
             Self::Count(count) => format!("n = {count}"),
             Self::NoSpread | Self::Unbounded => NONE.into(),
         }

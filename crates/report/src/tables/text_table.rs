@@ -123,6 +123,13 @@ pub(crate) fn footnotes<'a>(
             ));
         }
     }
+    if has(|below| matches!(below, Below::Quartiles(_))) {
+        notes.push(
+            "Median below an average: a few values decide the average, and no interval is sure of it; the median and the \
+             quartiles of the values say where most of them lie."
+                .into(),
+        );
+    }
     if has(|below| *below == Below::NoSpread) {
         notes.push(format!("{NONE} below an average: {}.", no_spread(comparison)));
     }

@@ -107,6 +107,19 @@ fn below_ten_traces_the_count_is_said_and_no_interval() {
     assert!(enough.contains("Below an average: its 95 % confidence interval over traces"), "{enough}");
 }
 
+/// The interval was `0–77600`, below a mean of 1670.
+#[test]
+fn below_a_mean_that_few_traces_decide_stand_median_and_quartiles() {
+    let mut records = on_traces(&["cubic", "bbr"], 16);
+    for (at, run) in records.iter_mut().step_by(2).enumerate() {
+        run.total.rtt_p95_ms = Some(if at == 7 { 26_000.0 } else { 21.0 + at as f64 });
+    }
+    let text = text(&records, None);
+    let of_cubic = cell(&text, "Means over 16 traces", "cubic", "RTT, p95");
+    assert_eq!(of_cubic, "1650 (median 29.0, 24.0–33.0)");
+    assert!(text.contains("a few values decide the average"), "{text}");
+}
+
 /// `n = 8` stood below each of forty numbers, and a note said the same.
 #[test]
 fn the_count_of_all_traces_is_said_once_and_another_one_in_its_cell() {

@@ -205,7 +205,7 @@ fn two_varied_conditions_with_many_values_each_make_heat_maps() {
     }
 }
 
-/// One of them was 11 inches high, of which the legend took ten.
+/// One of them was 11 inches high, and its legend ten.
 #[test]
 fn figures_of_many_conditions_are_no_higher_than_a_page() {
     let height = |svg: &str| -> f64 {

@@ -148,7 +148,10 @@ fn programs_have_the_id_the_path_and_each_varied_condition_of_a_run_in_columns()
     };
     assert_eq!((cell(2, "path.queue"), cell(2, "duration_s")), ("65pkt".into(), "5.0".into()));
     // Texts sort 100pkt, 1600pkt, 400pkt.
-    assert_eq!((cell(1, "path_queue_packets"), rows[1]["path_queue_packets"].as_f64()), ("33.0".into(), Some(65.0)));
+    assert_eq!(
+        (cell(1, "path_queue_packets"), rows[1]["path_queue_packets"].as_f64()),
+        ("33.0".into(), Some(65.0))
+    );
 }
 
 #[test]
