@@ -76,7 +76,8 @@ pub(crate) fn conditions<'a>(variations: impl Iterator<Item = &'a str>) -> Vec<C
 /// placed have no part in that.
 pub(crate) fn keys(rows: &[Row], conditions: &[Condition], placed: &[&str]) -> (Vec<Key>, Vec<Key>) {
     let lines = distinct(rows.iter().map(|row| (row.scheme, row.driver)));
-    let variations = variations(rows, placed);
+    let untold = &untold(conditions, placed);
+    let variations = variations(rows, untold);
     let families: Vec<Option<&str>> = lines
         .iter()
         .map(|(scheme, _)| (!is_limit(scheme)).then(|| scheme.split('(').next().unwrap_or(scheme)))
@@ -84,7 +85,7 @@ pub(crate) fn keys(rows: &[Row], conditions: &[Condition], placed: &[&str]) -> (
     let styles = styles(&families);
     let key = |row: &Row| {
         let line = lines.iter().position(|&line| line == (row.scheme, row.driver)).unwrap_or(0);
-        let rest = without(row.variation, placed);
+        let rest = without(row.variation, untold);
         let variation = variations.iter().position(|variation| *variation == rest).unwrap_or(0);
         let pairs = varied(row.variation);
         let value = |Condition { key, values }: &Condition| {
@@ -110,14 +111,21 @@ pub(crate) fn keys(rows: &[Row], conditions: &[Condition], placed: &[&str]) -> (
     (lines.iter().enumerate().map(label).collect(), rows)
 }
 
+/// The conditions that names and marks leave out: those that are placed, and those with one value.
+fn untold<'a>(conditions: &[Condition<'a>], placed: &[&'a str]) -> Vec<&'a str> {
+    let same =
+        conditions.iter().filter(|condition| condition.values.len() < 2).map(|condition| condition.key);
+    placed.iter().copied().chain(same).collect()
+}
+
 /// The pairs of key and value of a variation without those of these keys.
 fn without<'a>(variation: &'a str, keys: &[&str]) -> Vec<(&'a str, &'a str)> {
     varied(variation).into_iter().filter(|(key, _)| !keys.contains(key)).collect()
 }
 
 /// The conditions of schemes' rows that marks tell apart.
-fn variations<'a>(rows: &[Row<'a>], placed: &[&str]) -> Vec<Vec<(&'a str, &'a str)>> {
-    distinct(rows.iter().filter(|row| !row.is_limit()).map(|row| without(row.variation, placed)))
+fn variations<'a>(rows: &[Row<'a>], untold: &[&str]) -> Vec<Vec<(&'a str, &'a str)>> {
+    distinct(rows.iter().filter(|row| !row.is_limit()).map(|row| without(row.variation, untold)))
 }
 
 /// A condition on paper: `queue 65pkt`.
@@ -140,7 +148,7 @@ impl<'a> Comparison<'a> {
 
     /// How many conditions marks tell apart.
     pub(crate) fn told(&self) -> usize {
-        variations(&self.rows, &self.placed).len()
+        variations(&self.rows, &untold(&self.conditions, &self.placed)).len()
     }
 
     /// How many conditions the marks of a figure are to tell apart, where that is more than they can: schemes that share colours
@@ -164,7 +172,7 @@ impl<'a> Comparison<'a> {
     /// The legend on paper of a figure with a mark for each row: the colours of lines, and the marks of conditions. Empty: each
     /// row has a name of its own.
     pub(crate) fn legend(&self) -> Vec<(Key, Shape)> {
-        let variations = variations(&self.rows, &self.placed);
+        let variations = variations(&self.rows, &untold(&self.conditions, &self.placed));
         if variations.len() < 2 || is_many(self.lines.len()) {
             return Vec::new();
         }
