@@ -37,8 +37,8 @@ pub enum Certainty {
         /// Its upper end.
         high: f64,
     },
-    /// A few values far out decide the average: its interval, from `low` to `high`, reaches beyond all of them, and says less than
-    /// where the middle ones lie.
+    /// A few values far out decide the average: its interval, from `low` to `high`, reaches further beyond them than they are
+    /// apart, and says less than where the middle ones lie.
     Skewed {
         /// The lower end of the 95 % confidence interval.
         low: f64,
@@ -173,8 +173,9 @@ fn bootstrap_t(values: &[f64], mean: f64) -> Certainty {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
-    // On the side of the longer tail; the other end is near the values anyway.
-    if if skew > 0.0 { high > most } else { low < least } {
+    // On the side of the longer tail, as the other end is near the values.
+    let beyond = if skew > 0.0 { high - most } else { least - low };
+    if beyond > most - least {
         let at = |quarter: usize| sorted[(sorted.len() * quarter).div_ceil(4) - 1];
         return Certainty::Skewed { low, high, quartiles: [1, 2, 3].map(at) };
     }
@@ -340,7 +341,7 @@ mod tests {
 
     /// A mean of 1670 ms stood above the interval 0 to 77600.
     #[test]
-    fn an_interval_beyond_all_values_comes_with_their_quartiles() {
+    fn an_interval_far_beyond_all_values_comes_with_their_quartiles() {
         let mut values: Vec<f64> = (1..=15).map(|index| 20.0 + f64::from(index)).collect();
         values.push(25_000.0);
         let Certainty::Skewed { low, high, quartiles } = certainty(&values) else {

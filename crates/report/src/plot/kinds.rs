@@ -135,12 +135,19 @@ pub(super) enum Across<'a> {
     Column(TableColumn),
 }
 
-/// The quantity of this name; that of a condition goes before that of a column.
-pub(super) fn across<'a>(comparison: &Comparison<'a>, given: &str) -> Result<Across<'a>, ReportError> {
-    if let Some(condition) = comparison.conditions.iter().find(|condition| is_called(condition.key, given)) {
+/// The quantity of this name; that of a condition goes before that of a column, but for kinds that need one.
+pub(super) fn across<'a>(
+    comparison: &Comparison<'a>,
+    kind: Option<PlotKind>,
+    given: &str,
+) -> Result<Across<'a>, ReportError> {
+    let column = given.parse().map(Across::Column);
+    let needs_column = matches!(kind, Some(PlotKind::Scatter | PlotKind::Cdf | PlotKind::Ccdf));
+    let condition = comparison.conditions.iter().find(|condition| is_called(condition.key, given));
+    if let Some(condition) = condition.filter(|_| !needs_column || column.is_err()) {
         return Ok(Across::Condition(condition.key));
     }
-    given.parse().map(Across::Column).map_err(|_| {
+    column.map_err(|_: ReportError| {
         let known = varied_keys(comparison).into_iter().chain(TableColumn::names().map(String::from));
         let given: String = given.chars().take(60).collect();
         let there_are = instead(&given, "there are", &known.collect::<Vec<_>>().join(", "));

@@ -81,7 +81,7 @@ impl Plot {
     pub fn figure(&self, title: &str, records: &[Record]) -> Result<Figure, ReportError> {
         let mut comparison = Comparison::new(records);
         self.keep(&mut comparison)?;
-        let across = self.x.as_deref().map(|given| across(&comparison, given)).transpose()?;
+        let across = self.x.as_deref().map(|given| across(&comparison, self.kind, given)).transpose()?;
         let facet = self.facet.as_deref().map(|given| facet(&comparison, given)).transpose()?;
         let along = if let Some(Across::Condition(key)) = across { Some(key) } else { None };
         let is_of_lines = self.kind.is_none() && along.is_some();
