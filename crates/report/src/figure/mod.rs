@@ -157,11 +157,6 @@ impl Panel {
         Self { title: String::new(), x, y, marks, inches }
     }
 
-    /// Its horizontal and its vertical axis.
-    fn axes(&mut self) -> [&mut Axis; 2] {
-        [&mut self.x, &mut self.y]
-    }
-
     /// The ends of its intervals along an axis, and the places of its points.
     fn extent(&self, at: usize) -> [Vec<f64>; 2] {
         let intervals = self.marks.iter().flat_map(|mark| &mark.intervals).filter_map(|both| both[at]);
@@ -196,7 +191,7 @@ impl Figure {
                 }
                 let all = || extents.iter().flatten().flatten().copied();
                 for panel in row.iter_mut() {
-                    let [axis] = [panel.axes().into_iter().nth(at)].map(|axis| axis.expect("there are two"));
+                    let axis = if at == 0 { &mut panel.x } else { &mut panel.y };
                     *axis = axis.holding(all());
                 }
             }
