@@ -135,7 +135,7 @@ pub(super) enum Across<'a> {
     Column(TableColumn),
 }
 
-/// The quantity of this name; that of a condition goes before that of a column, but for kinds that need one.
+/// The quantity of this name: a condition before a column, except for kinds that need a column.
 pub(super) fn across<'a>(
     comparison: &Comparison<'a>,
     kind: Option<PlotKind>,
