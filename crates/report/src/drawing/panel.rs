@@ -1,6 +1,6 @@
 //! A panel of a figure: axes, grid and marks.
 
-use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape, Style, is_number, shorter};
+use crate::figure::{Axis, Figure, Mark, Panel, Scale, Shape, Style, is_number, shortened_titles};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
@@ -84,9 +84,9 @@ pub(super) fn corners(style: Style, radius: f64) -> Vec<(i32, i32)> {
 
 /// The title of an axis in the form that has room; at the end it is cut.
 fn fitted(title: &str, room: u32) -> String {
-    let has_room = |title: &str| letters(title) <= f64::from(room);
-    let short = if has_room(title) { title.to_owned() } else { shorter(title) };
-    shortened(&short, (f64::from(room) / letters("x")).max(2.0) as usize)
+    let [whole, short, shortest] = shortened_titles(title);
+    let fits = [whole, short].into_iter().find(|title| letters(title) <= f64::from(room));
+    shortened(&fits.unwrap_or(shortest), (f64::from(room) / letters("x")).max(2.0) as usize)
 }
 
 /// The axis with as many of its texts as stand side by side without touching.

@@ -170,6 +170,14 @@ pub(crate) fn share_of(nines: f64) -> f64 {
     1.0 - libm::pow(10.0, -nines)
 }
 
+/// A title in ever fewer letters: `p95 queueing delay, ms` and `p95 queueing, ms` instead of `95th percentile of the queueing delay,
+/// ms`.
+pub(crate) fn shortened_titles(title: &str) -> [String; 3] {
+    let short = shorter(title);
+    let shortest = short.replace(" delay,", ",");
+    [title.into(), short, shortest]
+}
+
 /// A title in fewer letters: `p95 RTT, ms` instead of `95th percentile of the RTT, ms`.
 pub(crate) fn shorter(title: &str) -> String {
     match title.split_once("th percentile of the ") {

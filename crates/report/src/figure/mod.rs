@@ -8,7 +8,7 @@ mod style;
 pub(crate) mod thin;
 
 pub use axis::{Axis, Scale};
-pub(crate) use axis::{TAIL_END, nines, share_of, shorter};
+pub(crate) use axis::{TAIL_END, nines, share_of, shortened_titles, shorter};
 pub use paper::{Length, Paper};
 pub use style::Style;
 pub(crate) use style::{DASHES, MARKS, is_many, markers, styles};

@@ -3,12 +3,13 @@
 use crate::comparison::{Comparison, Row, View, distinct};
 use crate::conditions::Condition;
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape, shorter};
+use crate::figures::HEIGHT_INCHES;
 use crate::figures::heat::{Cell, Shades, no_key, panel};
 use crate::figures::scatter::interval;
 use crate::tables::column::{Column, RTT_MEAN, RTT_P95};
 use cellcc_experiment::varied;
 
-/// Height of a panel on paper.
+/// Height on paper of one of several panels.
 const PANEL_INCHES: f64 = 1.65;
 /// Over more values of the second condition there are heat maps, and no small multiples.
 const MOST_COLUMNS: usize = 6;
@@ -61,6 +62,7 @@ fn over(
         });
         lines.filter(|mark| !mark.points.is_empty()).collect()
     };
+    let inches = if quantities.len() == 1 { HEIGHT_INCHES } else { PANEL_INCHES };
     let mut panels = Vec::new();
     for (index, column) in quantities.iter().enumerate() {
         let row: Vec<Vec<Mark>> = multiples.iter().map(|across| marks(*across, column)).collect();
@@ -69,10 +71,7 @@ fn over(
         let y = column.axis_of(title, values());
         panels.extend(row.into_iter().zip(&multiples).map(|(marks, value)| {
             let title = across.zip(*value).map(|(condition, value)| format!("{} = {value}", condition.key));
-            Panel {
-                title: title.unwrap_or_default(),
-                ..Panel::new(x.clone(), y.clone(), marks, PANEL_INCHES)
-            }
+            Panel { title: title.unwrap_or_default(), ..Panel::new(x.clone(), y.clone(), marks, inches) }
         }));
     }
     Some(Figure {

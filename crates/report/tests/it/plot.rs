@@ -203,6 +203,10 @@ fn a_title_without_room_is_shortened() {
     let long = "95th percentile of the queueing delay, ms";
     let high = texts(&svg(plot("rtt-p95", &["queueing-p95"])));
     assert!(high.iter().any(|text| text == "p95 queueing delay, ms"), "{high:?}");
+    let mut small = plot("rtt-p95", &["queueing-p95"]);
+    small.paper.height = "1.5in".parse().ok();
+    let small = texts(&svg(small));
+    assert!(small.iter().any(|text| text == "p95 queueing, ms"), "{small:?}");
     let across = texts(&svg(plot("queueing-p95", &["throughput"])));
     assert!(across.iter().any(|text| text == long), "there is room: {across:?}");
 }
