@@ -54,6 +54,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     return mark.name ? `${label}: ${mark.name}` : label;
   };
   const varied = data.conditions.map((condition, at) => ({ ...condition, at })).filter(({ values }) => values.length > 1);
+  const open = () => varied.filter(({ at }) => state.under[at] == null); // those of which all values are shown
   // The conditions that are shown, each as the values of a row.
   const conditionsShown = () => [...new Map(rows.filter((key) => isUnder(key) && key.values?.some((value) => value != null))
     .map(({ values }) => [values.join(), values])).values()];
@@ -122,10 +123,9 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     byId("legend").classList.toggle("choosing", state.chosen.size > 0);
     const form = byId("varied");
     for (const { key, at } of varied) form.elements[key].value = state.under[at] ?? "";
-    const open = varied.filter(({ at }) => state.under[at] == null);
     const mark = (values) => {
       const item = create("li");
-      item.innerHTML = `${sample({ ...look(rows.find((key) => key.colour && key.values?.join() === values.join()) ?? rows[0]), colour: null })}${escape(conditionText(values, open))}`;
+      item.innerHTML = `${sample({ ...look(rows.find((key) => key.colour && key.values?.join() === values.join()) ?? rows[0]), colour: null })}${escape(conditionText(values, open()))}`;
       return item;
     };
     byId("marks").replaceChildren(...(several ? shown.map(mark) : []));
@@ -208,7 +208,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   function plotPerCondition(figure) {
     const [panel] = figure.panels;
     const isOf = (values) => (mark) => keyOf(figure, mark).values.every((value, at) => value == null || value === values[at]);
-    return { columns: Math.min(shown.length, 3), panels: shown.map((values) => ({ ...panel, title: conditionText(values), marks: panel.marks.filter(isOf(values)) })) };
+    return { columns: Math.min(shown.length, 3), panels: shown.map((values) => ({ ...panel, title: conditionText(values, open()), marks: panel.marks.filter(isOf(values)) })) };
   }
 
   function byScheme(figure) {
