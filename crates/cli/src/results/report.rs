@@ -21,7 +21,7 @@ pub(crate) struct Report {
     /// Baseline scheme of a table of ratios [default: the plan's].
     #[arg(long, value_name = "SCHEME")]
     baseline: Option<String>,
-    /// Other results to compare with row by row, in tables of ratios and sentences about changes.
+    /// Other results to compare with row by row, in tables of ratios, sentences about changes, and report-against.html.
     #[arg(long, value_name = "DIR", conflicts_with = "baseline")]
     against: Option<PathBuf>,
     #[command(flatten)]

@@ -135,7 +135,7 @@ pub(super) enum Across<'a> {
     Column(TableColumn),
 }
 
-/// The quantity of this name: a condition before a column, except for kinds that need a column.
+/// The quantity of this name: a condition, and where there is none, or the kind needs one, a column.
 pub(super) fn across<'a>(
     comparison: &Comparison<'a>,
     kind: Option<PlotKind>,
