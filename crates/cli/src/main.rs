@@ -19,6 +19,7 @@ mod reproduce;
 mod results;
 mod running;
 mod schemes;
+mod score;
 mod terminal;
 mod trace;
 #[cfg(any(not(all(target_os = "linux", feature = "kernel")), test))]
@@ -59,6 +60,12 @@ enum Command {
     /// Each assertion has a result: pass, fail, skip with the reason, or error, if a run panicked, stalled or failed. Exit
     /// status: 0 nothing failed, 1 something did, 2 bad input, 130 interrupted.
     Check(Box<check::Args>),
+    /// Score schemes with one number each, to search for better ones.
+    ///
+    /// A score is from 0 to 100: the weighted geometric mean of throughput, delay, loss, harm to CUBIC, and recovery from faults, on
+    /// links that cellcc has. Schemes with overlapping intervals rank equally. Exit status: 0; 1 a run failed; 2 bad input; 130
+    /// interrupted.
+    Score(score::Args),
     /// List schemes and their parameters.
     Schemes(schemes::Args),
     /// Inspect, convert, record and compare traces.
@@ -135,6 +142,7 @@ Real networks:
 const MORE: &str = "\
 Verify:
   check       Test a scheme against IETF criteria
+  score       Score schemes with one number each, to search for better ones
   reproduce   Re-run the papers' claims (in a clone of the repository)
 
 More: merge, slurm, mm-* (Mahimahi's commands), completions, man
@@ -158,6 +166,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(*args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Score(args) => score::run(&args),
         Command::Schemes(args) => schemes::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Merge(args) => results::report::merge(&args),

@@ -4,7 +4,7 @@
 //! every finished one kept at once, and a folder that is the same byte for byte however it came about.
 //!
 //! [`Drivers`] is the list of drivers, and those of a plan as one; [`Check`] and [`reproduce`] run the cases and the claims of
-//! `cellcc-claims`, for the command line and for Python.
+//! `cellcc-claims`, and [`score`] makes one number of a scheme, for the command line and for Python.
 //!
 //! | file in the output folder | content |
 //! |---|---|
@@ -31,6 +31,7 @@ pub mod reproduce;
 mod request;
 mod resume;
 mod runner;
+pub mod score;
 mod shard;
 mod tally;
 pub mod traces;

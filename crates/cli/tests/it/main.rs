@@ -20,6 +20,7 @@ mod printed_names;
 mod replay;
 mod reproduce;
 mod results;
+mod score;
 mod statements;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod tcp;
