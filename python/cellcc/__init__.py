@@ -7,7 +7,7 @@
 
 from ._cellcc import Ack, InputError, Loss, Policy, RunError, Table
 from ._cellcc import VERSION as __version__
-from .checks import check, reproduce
+from .checks import check, reproduce, score
 from .comparison import Interrupted, compare, explain, read
 from .links import Trace, trace
 from .result import Result, Run, series
@@ -35,6 +35,7 @@ __all__ = [
     "register",
     "reproduce",
     "schemes",
+    "score",
     "series",
     "trace",
 ]

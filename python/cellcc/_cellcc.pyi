@@ -24,6 +24,7 @@ __all__ = [
     "register",
     "reproduce",
     "schemes",
+    "score",
     "seconds",
     "write_file",
 ]
@@ -216,3 +217,10 @@ def register(
     name: str, summary: str, parameters: list[tuple[str, float]], word: str, build: Callable[..., Any]
 ) -> None: ...
 def schemes() -> str: ...
+def score(
+    schemes: list[str],
+    *,
+    held_out: bool = False,
+    jobs: int | None = None,
+    progress: Callable[[float, int, int], Any] | None = None,
+) -> str: ...

@@ -1,4 +1,4 @@
-"""`check` and `reproduce`: verdicts on a controller, and on papers' claims."""
+"""`check`, `score` and `reproduce`: verdicts on a controller, one number of it, and verdicts on papers' claims."""
 
 import json
 import os
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from . import _cellcc
-from .comparison import Progress, drivers
+from .comparison import Named, Progress, drivers
 from .progress import progress_bar
+from .scheme import named
 
 
 def check(
-    subject: str,
+    subject: Named,
     *,
     suites: str | Sequence[str] = (),
     cases: str | Sequence[str] = (),
@@ -19,7 +20,7 @@ def check(
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Runs the cases of conformance on a scheme, also one in Python; on one of noq's own, `noq:NAME`; or on the kernel's, `kernel:NAME`.
+    """Runs the cases of conformance on a scheme, also a class of Python; on one of noq's own, `noq:NAME`; or on the kernel's, `kernel:NAME`.
 
     `driver` names the drivers, by default the simulator. Gives one row per assertion, as `cellcc check --format json` prints
     it: `case`, `condition`, `ruling` ("pass", "fail", "skip", "error"), `value`, `bound`, `source`, `why`, `record`.
@@ -28,9 +29,30 @@ def check(
     """
     with progress_bar(progress) as shown:
         found = _cellcc.check(
-            subject, _listed(suites), _listed(cases), drivers(driver) or [], jobs=jobs, progress=shown
+            named(subject), _listed(suites), _listed(cases), drivers(driver) or [], jobs=jobs, progress=shown
         )
     rows: list[dict[str, Any]] = json.loads(found)
+    return rows
+
+
+def score(
+    schemes: Named | Sequence[Named],
+    *,
+    held_out: bool = False,
+    jobs: int | None = None,
+    progress: bool | Progress | None = None,
+) -> list[dict[str, Any]]:
+    """Scores schemes with one number each, as `cellcc score` does: from 0 to 100, on links that cellcc has; with `held_out` on others.
+
+    Gives one row per scheme, the best first: `rank`, `scheme`, `score`, the interval `low` to `high`, the parts `throughput`, `delay`,
+    `loss`, `harm` and `faults`, and `best_place` to `worst_place` under other weights. docs/how-to/score.md describes them.
+
+    Raises `InputError` for a text that is not one scheme, and `RunError` if runs failed.
+    """
+    listed = [schemes] if isinstance(schemes, (str, type)) else schemes
+    with progress_bar(progress) as shown:
+        scored = _cellcc.score([named(scheme) for scheme in listed], held_out=held_out, jobs=jobs, progress=shown)
+    rows: list[dict[str, Any]] = json.loads(scored)
     return rows
 
 

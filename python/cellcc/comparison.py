@@ -10,9 +10,12 @@ from . import _cellcc
 from .links import Trace
 from .progress import progress_bar
 from .result import Result
+from .scheme import Scheme, named
 
 Time = str | datetime.timedelta
 """A time with its unit, such as "20ms", or a `timedelta`."""
+Named = str | type[Scheme]
+"""A scheme: its name, with parameters, or a class, whose name in lower case it then has."""
 Link = str | os.PathLike[str] | Trace
 """A value of `--traces`: a file, a folder, a pattern, a synthetic link, a rate; or a `Trace`."""
 Progress = Callable[[float, int, int], None]
@@ -77,7 +80,7 @@ class Conditions(TypedDict, total=False):
 
 
 def compare(
-    schemes: str | Sequence[str] | None = None,
+    schemes: Named | Sequence[Named] | None = None,
     traces: Link | Sequence[Link] | None = None,
     *,
     scenario: str | os.PathLike[str] | None = None,
@@ -160,7 +163,7 @@ def read(folder: str | os.PathLike[str]) -> Result:
 
 
 def options(
-    schemes: str | Sequence[str] | None = None, traces: Link | Sequence[Link] | None = None, **conditions: Unpack[Conditions]
+    schemes: Named | Sequence[Named] | None = None, traces: Link | Sequence[Link] | None = None, **conditions: Unpack[Conditions]
 ) -> dict[str, Any]:
     """The keys of a Scenario file, dotted, that these keyword arguments of `compare` stand for, and their values."""
     keys: dict[str, Any] = {"schemes": _listed(schemes), "traces": _links(traces)}
@@ -190,10 +193,10 @@ def drivers(given: str | Sequence[str] | None) -> list[str] | None:
     return given.split(",") if isinstance(given, str) else None if given is None else list(given)
 
 
-def _listed(given: str | Sequence[str] | None) -> list[str] | None:
+def _listed(given: Named | Sequence[Named] | None) -> list[str] | None:
     if given is None:
         return None
-    return [_text(scheme, "schemes", "the name of a scheme, such as 'cubic'") for scheme in _values(given)]
+    return [_text(named(scheme), "schemes", "the name of a scheme, such as 'cubic'") for scheme in _values(given)]
 
 
 def _links(given: Link | Sequence[Link] | None) -> list[str] | None:

@@ -76,6 +76,15 @@ def register(name: str, scheme: type[Scheme]) -> None:
     _cellcc.register(name, summary, parameters, _word(scheme), build)
 
 
+def named(scheme: str | type[Scheme]) -> str:
+    """The name of a scheme. A class is registered under its own name in lower case."""
+    if not (isinstance(scheme, type) and issubclass(scheme, Scheme)):
+        return scheme
+    name = scheme.__name__.lower()
+    register(name, scheme)
+    return name
+
+
 def schemes() -> list[dict[str, Any]]:
     """Every scheme: its name, its summary, its source, its parameters and presets."""
     known: list[dict[str, Any]] = json.loads(_cellcc.schemes())

@@ -6,7 +6,7 @@
 //! | a plan; how it is run, in a folder or in memory | `compare.rs`; `execution.rs` |
 //! | claims of papers, judged | `reproduce.rs` |
 //! | the least delay of links | `explain.rs` |
-//! | cases and their verdicts | `check.rs` |
+//! | cases and their verdicts; scores | `check.rs`; `score.rs` |
 //! | threads, progress, Ctrl-C | `watched.rs` |
 //! | a plan whose shares run in other processes | `cluster.rs` |
 //! | Records, their tables and their report | `runs.rs` |
@@ -29,6 +29,7 @@ mod reproduce;
 mod runs;
 mod scheme;
 mod schemes;
+mod score;
 mod table;
 mod trace;
 mod watched;
@@ -61,6 +62,8 @@ mod _cellcc {
     use crate::scheme::{Ack, Loss};
     #[pymodule_export]
     use crate::schemes::{register, schemes};
+    #[pymodule_export]
+    use crate::score::score;
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

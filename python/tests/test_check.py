@@ -22,9 +22,17 @@ def test_noqs_own_is_checked_by_the_driver_that_has_it_and_others_by_those_that_
     assert [row["driver"] for row in rows] == ["sim", "quic-virtual"]
 
 
+def test_scores_are_those_of_the_command_line(cli):
+    rows = cellcc.score("vegas")
+    assert rows == json.loads(cli("score", "vegas", "--format", "json", "--quiet").stdout)
+    assert [row["rank"] for row in rows] == [1] and 0 < rows[0]["low"] < rows[0]["score"] < rows[0]["high"] < 100
+
+
 def test_what_is_not_there_is_refused_by_name():
     with pytest.raises(cellcc.InputError, match="nosuch"):
         cellcc.check("cubic", suites="nosuch")
+    with pytest.raises(cellcc.InputError, match="`cubic\\+bbr` is not one scheme"):
+        cellcc.score("cubic+bbr", held_out=True)
     with pytest.raises(cellcc.InputError, match="kernel:nosuch"):
         cellcc.check("kernel:nosuch")
     with pytest.raises(cellcc.InputError, match="claims/reminis.toml: .*in a clone of the repository"):

@@ -73,6 +73,21 @@ def test_it_runs_next_to_built_in_schemes_and_is_the_same_each_time():
     assert first[1].record["flows"][0]["scheme"] == "aimd"
 
 
+def test_a_class_is_a_scheme_under_its_name_in_lower_case():
+    class Gentle(Aimd):
+        """A tenth of the gain."""
+
+        def __init__(self, context: Context, gain: float = 0.1) -> None:
+            super().__init__(context, gain)
+
+    result = cellcc.compare([Gentle, "gentle(gain=2)", "cubic"], "3g", duration="2s")
+    assert [run.scheme for run in result][1:] == ["gentle", "gentle(gain=2)", "cubic"]
+    assert [run.scheme for run in cellcc.compare(Gentle, "3g", duration="1s")][1:] == ["gentle"]
+    assert {row["case"] for row in cellcc.check(Gentle, cases="rfc9743/drop-tail")} == {"rfc9743/drop-tail"}
+    with pytest.raises(cellcc.InputError, match="is not the name of a scheme"):
+        cellcc.compare(int, "3g")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "run",
     [
