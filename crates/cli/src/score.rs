@@ -3,13 +3,13 @@
 use crate::exit::{Exit, print};
 use crate::grid;
 use crate::interrupt::stop_on_signal;
+use crate::own::version;
 use crate::present;
 use crate::running::{Bar, jobs};
 use cellcc_experiment::Recordings;
 use cellcc_report::TableFormat;
 use cellcc_runner::score::{Links, PARTS, Score, Scoring};
 use cellcc_runner::{Drivers, SeriesDetail, collect};
-use cellcc_version::VERSION;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let driver = Drivers::new(&[], &Recordings::default())?;
     let links = if args.held_out { Links::HeldOut } else { Links::Search };
-    let scoring = Scoring::new(&args.schemes, links, &driver, VERSION)?;
+    let scoring = Scoring::new(&args.schemes, links, &driver, version())?;
     let stop = stop_on_signal(false)?;
     let bar = Bar::new(args.quiet);
     let collected = collect(scoring.plan(), &driver, jobs(args.jobs), SeriesDetail::Full, &bar, &stop);

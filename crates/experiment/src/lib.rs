@@ -73,7 +73,7 @@ pub use run_id::{RunId, RunIdError, file_of_run};
 pub use scenario::{
     BROWSER, CellSetup, DEFAULT_DRIVER, FlowSetup, Path, Reverse, Scenario, TRANSFER, row_name,
 };
-pub use schemes::registry;
+pub use schemes::{registry, set_registry};
 pub use shared::Shared;
 pub use source::{Pace, Source};
 pub use support::{NOQ, Support};

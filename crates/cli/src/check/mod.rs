@@ -2,12 +2,12 @@
 
 use crate::exit::{Exit, print};
 use crate::interrupt::stop_on_signal;
+use crate::own::version;
 use crate::running::{Bar, jobs};
 use cellcc_claims::cases::{Finding, Ruling, chosen, junit, ruling, suites};
 use cellcc_experiment::Support;
 use cellcc_runner::{Check, SeriesDetail, collect};
 use cellcc_units::{Bytes, input, output};
-use cellcc_version::VERSION;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -58,12 +58,12 @@ pub(crate) struct Args {
 const MOST_BYTES: Bytes = Bytes::new(16_000_000);
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    let check = Check::new(&args.subject, &args.driver, &cellcc_experiment::registry(), VERSION)?;
+    let check = Check::new(&args.subject, &args.driver, &cellcc_experiment::registry(), version())?;
     let suites = suites().map_err(Exit::failed)?;
     let cases = chosen(&suites, &check.subject, &args.suite, &args.case).map_err(Exit::input)?;
     let before = args.baseline.as_deref().map(baseline).transpose()?;
     let stop = stop_on_signal(check.is_real_time())?;
-    let mut findings = check.findings(&cases, VERSION, |plan, driver| {
+    let mut findings = check.findings(&cases, version(), |plan, driver| {
         let bar = Bar::new(args.quiet);
         let collected = collect(plan, driver, jobs(args.jobs), SeriesDetail::Full, &bar, &stop);
         bar.clear();

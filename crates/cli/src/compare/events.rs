@@ -1,9 +1,9 @@
 //! `--events DIR`: a file for each flow of each run.
 
 use crate::exit::Exit;
+use crate::own::version;
 use cellcc_experiment::{Recordings, RunId};
 use cellcc_units::output::WholeFile;
-use cellcc_version::VERSION;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ impl Events {
         let Some(folder) = self.folder.clone() else { return Recordings::default() };
         let problem = Arc::clone(&self.problem);
         Recordings::new(move |scenario, flow| {
-            let path = folder.join(format!("{}.flow{flow}.events", RunId::of(scenario, VERSION)));
+            let path = folder.join(format!("{}.flow{flow}.events", RunId::of(scenario, version())));
             Box::new(EventsFile::create(path, Arc::clone(&problem)))
         })
     }

@@ -8,13 +8,13 @@ pub(crate) use request::{of_words, with};
 use crate::exit::{Exit, tell};
 use crate::free_folder::first_free;
 use crate::interrupt::stop_on_signal;
+use crate::own::version;
 use crate::present::{self, HeldAgainst};
 use crate::running::{Bar, jobs};
 use crate::terminal::quoted;
 use crate::{conditions, grid};
 use cellcc_report::TableFormat;
 use cellcc_runner::{Drivers, Existing, Outcome, OutputFolder, Runner, SeriesDetail, Shard};
-use cellcc_version::VERSION;
 use events::Events;
 use std::path::PathBuf;
 
@@ -82,7 +82,7 @@ pub(crate) fn run(mut args: Args) -> Result<(), Exit> {
     let drivers = &request.file.drivers;
     let events = Events::new(args.execution.events.as_deref(), drivers)?;
     let driver = Drivers::new(drivers, &events.recordings())?;
-    let plan = request.plan(&driver, VERSION)?;
+    let plan = request.plan(&driver, version())?;
 
     let execution = &args.execution;
     let out = match &execution.out {

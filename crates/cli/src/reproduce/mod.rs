@@ -6,13 +6,13 @@ use crate::compare;
 use crate::exit::{Exit, print, tell};
 use crate::free_folder::first_free;
 use crate::interrupt::stop_on_signal;
+use crate::own::version;
 use crate::present;
 use crate::running::{Bar, jobs};
 use crate::terminal::quoted;
 use cellcc_claims::Scale;
 use cellcc_runner::reproduce::{CheckedPages, Library, Outcomes, Reproduction, SCENARIO, Wanted, WriteError};
 use cellcc_runner::{Existing, OutputFolder, Runner, SeriesDetail, Shard};
-use cellcc_version::VERSION;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         claims: &args.claims,
         pages: args.docs.as_deref(),
         scale: args.scale(),
-        version: VERSION,
+        version: version(),
         read_command,
     };
     let reproduction = Reproduction::new(&library, &wanted)?;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         ));
     }
     if args.write {
-        library.write(&reproduced.judgements, args.scale(), VERSION)?;
+        library.write(&reproduced.judgements, args.scale(), version())?;
         reproduced.pages.write()?;
     }
     present::failures(&failures)?;

@@ -3,12 +3,12 @@
 use super::Args;
 use crate::exit::{Exit, print, tell};
 use crate::grid;
+use crate::own::version;
 use crate::present::address;
 use cellcc_claims::{Counts, Scale, Verdict};
 use cellcc_report::{ClaimFigure, ClaimRow, NONE, TableFormat, claims_page};
 use cellcc_runner::OutputFolder;
 use cellcc_runner::reproduce::{Judgement, Reproduced};
-use cellcc_version::VERSION;
 
 const PAGE: &str = "claims.html";
 
@@ -26,7 +26,7 @@ pub(super) fn scorecard(reproduced: &Reproduced, args: &Args, out: &OutputFolder
         let before = before.map_or_else(|| "was not judged".into(), |before| format!("was {before}"));
         print(&format!("{}: {before}, is {}", judged.id, judged.verdict))?;
     }
-    write(out, "scorecard.json", &reproduced.scorecard(VERSION))
+    write(out, "scorecard.json", &reproduced.scorecard(version()))
 }
 
 /// Writes the page of claims and figures.

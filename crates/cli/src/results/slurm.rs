@@ -3,11 +3,11 @@
 use crate::compare;
 use crate::conditions;
 use crate::exit::{Exit, print};
+use crate::own::version;
 use crate::terminal::quoted;
 use cellcc_experiment::Driver;
 use cellcc_runner::{Drivers, Request, SeriesDetail, Shard};
 use cellcc_units::{Span, printable};
-use cellcc_version::VERSION;
 use std::path::{Path, PathBuf};
 
 /// The expected computation of a task by default: SLURM takes about a second to start one.
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
     let request = compare::with(Request::read(&args.plan)?, &args.conditions)?;
     request.check()?;
     let driver = Drivers::new(&request.file.drivers, &cellcc_experiment::Recordings::default())?;
-    let plan = request.plan(&driver, VERSION)?;
+    let plan = request.plan(&driver, version())?;
     let expected: Vec<Span> = plan.runs.iter().map(|run| driver.expected_time(&run.scenario)).collect();
     let tasks = match execution.tasks {
         Some(tasks) => tasks as usize,
@@ -77,11 +77,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
 fn script(program: &Path, scenario: &str, runs: usize, tasks: usize, args: &ExecutionArgs) -> String {
     let (program, out) = (quoted(program), quoted(&args.out));
     let ExecutionArgs { jobs, series, .. } = args;
+    let version = version();
     let end = end_marker(scenario);
     format!(
         "\
 #!/bin/sh
-# Runs: {runs}. Tasks: {tasks}. By cellcc {VERSION}.
+# Runs: {runs}. Tasks: {tasks}. By cellcc {version}.
 #   sbatch --wait THIS_FILE && {program} merge {out}/* --out results
 # If tasks fail or are killed, repeat the line to finish them.
 #SBATCH --job-name=cellcc
