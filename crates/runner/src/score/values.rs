@@ -51,7 +51,7 @@ pub(super) fn alone(scheme: &str, records: &[Record]) -> Vec<[f64; 3]> {
         let (own, most) = (&run.total, limit.total.throughput_mbit_s);
         let throughput = if most > 0.0 { (own.throughput_mbit_s / most).min(1.0) } else { 1.0 };
         let rtt_ms = run.scenario.path.rtt.as_secs_f64() * 1000.0;
-        // Of a run in which nothing left the link nothing is good.
+        // A run in which nothing left the link has no good part.
         let delay = own.queueing_delay_p95_ms.map_or(0.0, |p95_ms| rtt_ms / (rtt_ms + p95_ms));
         let loss = own.queueing_delay_p95_ms.map_or(0.0, |_| 1.0 / (1.0 + own.loss_ratio / HALVING_LOSS));
         Some([throughput, delay, loss])
