@@ -97,6 +97,7 @@ def reproduce(
     claims: list[str],
     repository: str,
     scale: str,
+    schemes: list[tuple[str, str]],
     *,
     jobs: int | None = None,
     out: str | None = None,

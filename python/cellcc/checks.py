@@ -2,13 +2,13 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _cellcc
 from .comparison import Named, Progress, drivers
 from .progress import progress_bar
-from .scheme import named
+from .scheme import Scheme, named
 
 
 def check(
@@ -61,13 +61,15 @@ def reproduce(
     *,
     repository: str | os.PathLike[str] = ".",
     scale: Literal["smaller", "paper"] = "paper",
+    schemes: Mapping[str, type[Scheme]] | None = None,
     out: str | os.PathLike[str] | None = None,
     existing: Literal["refuse", "resume", "replace"] = "refuse",
     jobs: int | None = None,
     progress: bool | Progress | None = None,
 ) -> list[dict[str, Any]]:
     """Re-runs the papers' claims, as `cellcc reproduce` does: all of them, or claims by their ids (`"REM-04"`,
-    `"RBBR-1*"`), a paper or a place in one (`"table-2"`).
+    `"RBBR-1*"`), a paper or a place in one (`"table-2"`). `schemes` puts classes in the place of schemes, `{"reminis": Mine}`: does your
+    implementation do what the paper says? It gets its own defaults, whatever parameters the claims set.
 
     `repository` is a clone, whose claims and scenarios are read. CELLCC_TRACES names the folder of the traces; a claim without its
     traces is "untested", and `why` names the missing file. Gives one row per claim, as in `scorecard.json`: `id`, `says`, `reports`,
@@ -81,6 +83,7 @@ def reproduce(
             _listed(claims),
             os.fspath(repository),
             scale,
+            [(name, named(scheme)) for name, scheme in (schemes or {}).items()],
             jobs=jobs,
             out=None if out is None else os.fspath(out),
             existing=existing,

@@ -35,10 +35,10 @@ pub(crate) fn compare(
     let planned = || {
         let (registry, version) = schemes::registry_for(&request.file, &watched.problem);
         let drivers = Drivers::with_registry(&registry, &request.file.drivers, &Recordings::default())?;
-        let driver = WithPython(drivers);
-        request.plan(&driver, &version).map(|plan| (driver, plan))
+        request.plan(&drivers, &version).map(|plan| (drivers, plan))
     };
-    let (driver, plan) = py.detach(planned).map_err(of_request)?;
+    let (drivers, plan) = py.detach(planned).map_err(of_request)?;
+    let driver = WithPython(&drivers);
     let run = || execution.run(request.scenario_toml(), &plan, &driver, &watched)?.collected();
     let (ran, interrupted) = watched.wait_for(py, run, progress.as_ref())?;
     let Collected { records, failures, .. } = ran.map_err(of_runner)?;

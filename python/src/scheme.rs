@@ -2,12 +2,10 @@
 
 use cellcc_control::{self as control, Context, Controller, Limits, Parameter, Sampler, SchemeInfo, kind};
 use cellcc_experiment::{Driver, Record, ResolveError, Resolved, RunError, Scenario, Watch};
-use cellcc_runner::Drivers;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::borrow::Borrow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A scheme that Python has registered.
@@ -61,15 +59,28 @@ impl PythonScheme {
         )
         .parameters(taken)
     }
+
+    /// Its entry under the name of another scheme, whose parameters it takes and does not heed.
+    pub(crate) fn in_place_of(self: &Arc<Self>, other: &SchemeInfo, problem: &Arc<Problem>) -> SchemeInfo {
+        let (scheme, problem) = (Arc::clone(self), Arc::clone(problem));
+        let build = move |_: &control::Arguments, context: &Context| -> Box<dyn Controller> {
+            let values = scheme.parameters.iter().map(|(name, default)| (&**name, *default));
+            Box::new(PythonController::new(&scheme, values, context, Arc::clone(&problem)))
+        };
+        let mut info = SchemeInfo::new(other.name.clone(), self.summary.clone(), "written in Python", build);
+        info.parameters.clone_from(&other.parameters);
+        info.presets.clone_from(&other.presets);
+        info
+    }
 }
 
 /// Drivers for schemes written in Python. A run keeps a thread state of Python, without Python's lock, from its beginning to
 /// its end: otherwise each event would make one and free it, which takes three times as long as the event itself.
-pub(crate) struct WithPython<D>(pub(crate) D);
+pub(crate) struct WithPython<'a>(pub(crate) &'a dyn Driver);
 
-impl<D: Borrow<Drivers> + Sync> Driver for WithPython<D> {
+impl Driver for WithPython<'_> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
-        self.0.borrow().resolve(scenario)
+        self.0.resolve(scenario)
     }
 
     fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
@@ -77,15 +88,15 @@ impl<D: Borrow<Drivers> + Sync> Driver for WithPython<D> {
     }
 
     fn run_watched(&self, scenario: &Resolved, watch: &dyn Watch) -> Result<Record, RunError> {
-        Python::attach(|py| py.detach(|| self.0.borrow().run_watched(scenario, watch)))
+        Python::attach(|py| py.detach(|| self.0.run_watched(scenario, watch)))
     }
 
     fn is_real_time(&self, scenario: &Scenario) -> bool {
-        self.0.borrow().is_real_time(scenario)
+        self.0.is_real_time(scenario)
     }
 
     fn expected_time(&self, scenario: &Scenario) -> Span {
-        self.0.borrow().expected_time(scenario)
+        self.0.expected_time(scenario)
     }
 }
 

@@ -61,6 +61,26 @@ pub(crate) fn registry_for(file: &PlanFile, problem: &Arc<Problem>) -> (Registry
     (registry, version)
 }
 
+/// The registry in which schemes written in Python stand in the place of others, by pairs of the other's name and theirs, and the version
+/// of the code of their results.
+pub(crate) fn registry_in_place(
+    pairs: &[(String, String)],
+    problem: &Arc<Problem>,
+) -> PyResult<(Registry, String)> {
+    let (mut registry, mut version) = (cellcc_experiment::registry(), VERSION.to_owned());
+    for (name, own) in pairs {
+        let there_is_no = |name: &String| InputError::new_err(format!("there is no scheme `{name}` here"));
+        let other = registry.schemes().iter().find(|known| known.name == *name);
+        let other = other.ok_or_else(|| there_is_no(name))?;
+        let all = registered();
+        let scheme = all.iter().find(|known| known.name == *own).ok_or_else(|| there_is_no(own))?;
+        let info = scheme.in_place_of(other, problem);
+        registry.register(info);
+        version.push_str(&format!(", {name} {}", scheme.word));
+    }
+    Ok((registry, version))
+}
+
 /// Every scheme with its parameters and presets, as JSON.
 #[pyfunction]
 pub(crate) fn schemes() -> String {

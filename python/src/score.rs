@@ -27,10 +27,11 @@ pub(crate) fn score(
     let jobs = jobs_of(jobs)?;
     let planned = || {
         let (registry, version) = schemes::registry_for(&file, &watched.problem);
-        let driver = WithPython(Drivers::with_registry(&registry, &[], &Recordings::default())?);
-        Scoring::new(&file.schemes, links, &driver, &version).map(|scoring| (driver, scoring))
+        let drivers = Drivers::with_registry(&registry, &[], &Recordings::default())?;
+        Scoring::new(&file.schemes, links, &drivers, &version).map(|scoring| (drivers, scoring))
     };
-    let (driver, scoring) = py.detach(planned).map_err(of_request)?;
+    let (drivers, scoring) = py.detach(planned).map_err(of_request)?;
+    let driver = WithPython(&drivers);
     let run = || collect(scoring.plan(), &driver, jobs, SeriesDetail::Full, &watched, &watched.stop);
     let (collected, interrupted) = watched.wait_for(py, run, progress.as_ref())?;
     if interrupted {

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from pathlib import Path
 
 import cellcc
 import pytest
@@ -86,6 +87,22 @@ def test_a_class_is_a_scheme_under_its_name_in_lower_case():
     assert {row["case"] for row in cellcc.check(Gentle, cases="rfc9743/drop-tail")} == {"rfc9743/drop-tail"}
     with pytest.raises(cellcc.InputError, match="is not the name of a scheme"):
         cellcc.compare(int, "3g")  # type: ignore[arg-type]
+
+
+def test_a_class_in_the_place_of_a_scheme_is_judged_by_its_papers_claims(monkeypatch):
+    class Small(Scheme):
+        """Ten packets, which leave nearly all of a fast link."""
+
+        def limits(self) -> Limits:
+            return Limits(10 * self.context.packet_bytes)
+
+    # The use of a link after its rate has risen, for `reminis(dtt=40ms,profile=paper)`.
+    monkeypatch.delenv("CELLCC_TRACES", raising=False)
+    repository = Path(__file__).parents[2]
+    [row] = cellcc.reproduce("REM-28", repository=repository, scale="smaller", schemes={"reminis": Small})
+    assert row["verdict"] == "miss" and row["values"][0] < 0.1, row
+    with pytest.raises(cellcc.InputError, match="no scheme `nosuch`"):
+        cellcc.reproduce("REM-28", repository=repository, schemes={"nosuch": Small})
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Exit> {
         pages: args.docs.as_deref(),
         scale: args.scale(),
         version: version(),
+        registry: &crate::registry(),
         read_command,
     };
     let reproduction = Reproduction::new(&library, &wanted)?;

@@ -11,6 +11,7 @@ pub use sets::Outcomes;
 
 use crate::{Request, RequestError};
 use cellcc_claims::{Claim, DrawnFigure, Figure, Judged, PointsOf, Scale, Verdict};
+use cellcc_control::Registry;
 use cellcc_experiment::{Driver, Plan};
 use cellcc_units::output;
 use pages::Pages;
@@ -38,6 +39,8 @@ pub struct Wanted<'a> {
     pub scale: Scale,
     /// Names the code.
     pub version: &'a str,
+    /// The schemes that the runs can name.
+    pub registry: &'a Registry,
     /// Reads the commands of pages.
     pub read_command: ReadCommand<'a>,
 }

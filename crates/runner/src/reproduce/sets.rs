@@ -81,7 +81,7 @@ impl Sets {
         let names =
             requests.iter().flat_map(|(_, requests)| requests).flat_map(|request| &request.file.drivers);
         let names: Vec<String> = names.cloned().collect::<BTreeSet<_>>().into_iter().collect();
-        let driver = Drivers::new(&names, &Recordings::default())?;
+        let driver = Drivers::with_registry(wanted.registry, &names, &Recordings::default())?;
 
         let mut plan = Plan {
             title: "reproduce".into(),
