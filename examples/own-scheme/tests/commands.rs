@@ -50,3 +50,18 @@ fn the_scheme_is_checked() {
     let text = printed(folder.path(), "check own --case rfc9743/drop-tail --quiet");
     assert!(text.contains("PASS  rfc9743/drop-tail"), "{text}");
 }
+
+/// The manifest once took its edition from the workspace, so that no copy of it could be built.
+#[test]
+fn a_copy_of_the_manifest_needs_no_workspace() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::create_dir(folder.path().join("src")).expect("a folder");
+    for name in ["Cargo.toml", "src/lib.rs", "src/main.rs"] {
+        fs::copy(here.join(name), folder.path().join(name)).expect("a file of the example");
+    }
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]).current_dir(folder.path());
+    let Output { status, stderr, .. } = cargo.output().expect("cargo runs");
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+}
