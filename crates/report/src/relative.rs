@@ -6,7 +6,7 @@ use crate::tables::column::{Column, POWER, QUEUEING_MEAN, QUEUEING_P95, RTT_MEAN
 use crate::tables::grid::{Cell, Grid, GridRow, titles};
 use crate::tables::number::three_digits;
 use cellcc_experiment::{DEFAULT_DRIVER, Record};
-use cellcc_statistics::{Average, Certainty, FEWEST, Kind, mean};
+use cellcc_statistics::{Average, Certainty, Kind, mean};
 
 /// The meaning of the columns that are no ratios of the scheme's value to the baseline's.
 pub(crate) const NOTE: &str = "Power disadvantage: the baseline's power / the scheme's; above 1 is worse than the \
@@ -115,7 +115,7 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
     let what = [
         "Changed beyond the 95 % intervals".to_owned(),
         "Changed, the same on every trace".to_owned(),
-        format!("Changed, on fewer traces than the {FEWEST} of an interval"),
+        "Changed, on too few traces for an interval".to_owned(),
         "Changed within the intervals".to_owned(),
         "Unchanged".to_owned(),
         format!("Not in {name}"),
@@ -153,14 +153,15 @@ fn changes(sides: Sides, pairs: &[(Row, Row)], name: &str) -> Vec<String> {
     };
     rows[not_there] = only(sides.these, sides.those);
     rows[only_there] = only(sides.those, sides.these);
-    let some = what.into_iter().zip(rows).filter(|(_, rows)| !rows.is_empty());
-    let sentence = |(what, mut rows): (String, Vec<String>)| {
+    let sentences = |(kind, (what, mut rows)): (usize, (String, Vec<String>))| -> Vec<String> {
         let more = rows.len().saturating_sub(MOST_NAMED);
         rows.truncate(MOST_NAMED);
         rows.extend((more > 0).then(|| format!("and {more} more")));
-        format!("{what}: {}.", rows.join("; "))
+        // A row with its columns is a sentence of its own.
+        let at_once = if kind <= unknown { 1 } else { rows.len().max(1) };
+        rows.chunks(at_once).map(|rows| format!("{what}: {}.", rows.join("; "))).collect()
     };
-    some.map(sentence).collect()
+    what.into_iter().zip(rows).enumerate().flat_map(sentences).collect()
 }
 
 /// By how much a column changed, and the ends of the interval where it is known: `RTT p95 -13.0 % (-15.1 to -10.9)`.

@@ -84,7 +84,7 @@ fn results_are_held_against_others_row_by_row_and_what_changed_beyond_the_interv
     assert!(page.content.contains("\"label\":\"bbr in before\",\"colour\":\"#8c949c\""), "no grey point");
     let few = Report::new("x", &uneven[..8], "").against_results(&old, "before");
     let table = few.table(TableFormat::Table, DEFAULT_WIDTH, &TableOptions::default());
-    assert!(table.contains("Changed, on fewer traces than the 10 of an interval: bbr"), "{table}");
+    assert!(table.contains("Changed, on too few traces for an interval: bbr"), "{table}");
 }
 
 #[test]
