@@ -63,11 +63,11 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   // Where several conditions are shown, colours are schemes and marks are conditions; of one, marks are schemes, too.
   let shown = [];
   const labels = new Set(rows.map(({ label }) => label)); // the moments of a curve have others
-  function look(key) {
+  function look(key, isOfOne) {
     const line = data.lines[key.group];
     const place = shown.findIndex((values) => values.join() === key.values?.join());
     if (!line || !key.values || key.colour == null || !labels.has(key.label)) return key;
-    if (shown.length < 2 || place < 0) return { ...line, group: key.group };
+    if (isOfOne || shown.length < 2 || place < 0) return { ...line, group: key.group };
     const [marker, dash] = data.lines.length > COLOURS + 1 ? [line.marker, line.dash] : [0, 0];
     const marks = data.markers.length - 1; // the last one is the limit's
     return { ...key, marker: (marker + place) % marks, dash: (dash + place) % data.dashes.length, hollow: place % (2 * marks) >= marks };
@@ -208,7 +208,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   function plotPerCondition(figure) {
     const [panel] = figure.panels;
     const isOf = (values) => (mark) => keyOf(figure, mark).values.every((value, at) => value == null || value === values[at]);
-    return { columns: Math.min(shown.length, 3), panels: shown.map((values) => ({ ...panel, title: conditionText(values, open()), marks: panel.marks.filter(isOf(values)) })) };
+    return { columns: Math.min(shown.length, 3), panels: shown.map((values) => ({ ...panel, title: conditionText(values, open()), y: { ...panel.y, title: panel.y.title.split(",")[0] }, isOfOne: true, marks: panel.marks.filter(isOf(values)) })) };
   }
 
   function byScheme(figure) {
@@ -347,7 +347,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
 
   function seriesOf(figure, panel, mark) {
     const { ink, line: faint, capacity, paper } = colours;
-    const key = look(keyOf(figure, mark));
+    const key = look(keyOf(figure, mark), panel.isOfOne);
     const chosen = isChosen(key);
     if (!isUnder(keyOf(figure, mark)) || (!chosen && panel.x.scale === "time")) return [];
     const colour = chosen ? key.colour ?? ink : faint;
