@@ -149,12 +149,16 @@ fn document(figure: &Figure, paper: &Paper) -> String {
 fn places(entries: &[(&Key, Shape)], width: i32) -> Vec<(String, (i32, i32))> {
     let (mut x, mut y) = (12, 8 + LEGEND_ROW / 2);
     let mut places = Vec::new();
-    for (key, _) in entries {
+    let mut has_colours = false;
+    for (key, shape) in entries {
         let name = shortened(&key.label, LONGEST_NAME);
         let entry = LEGEND_SAMPLE + 12 + letters(&name) as i32;
-        if x > 12 && x + entry > width {
+        // The marks of conditions are a legend of their own.
+        let is_mark = key.group == usize::MAX && *shape == Shape::Points;
+        if x > 12 && (x + entry > width || is_mark && has_colours) {
             (x, y) = (12, y + LEGEND_ROW);
         }
+        has_colours = !is_mark;
         places.push((name, (x, y)));
         x += entry + 36;
     }
