@@ -1,6 +1,7 @@
 //! The decisions of an epoch, a loss and a time-out. At the end of an epoch: the delay to aim for, the window that has it, and
 //! the packets that may leave.
 
+use super::parameters::Rules;
 use super::settings::TargetRules;
 use super::signals::EpochDelay;
 use super::{Verus, signals};
@@ -42,7 +43,7 @@ impl Verus {
         } else if step.pause {
             0
         } else {
-            epoch_share(self.window, inflight, epochs, self.settings.short_rtt_ignores_inflight)
+            epoch_share(self.window, inflight, epochs, self.settings.rules)
         };
         self.budget = self.packet_size * share;
         self.epoch_share = self.budget;
@@ -121,13 +122,14 @@ impl TargetRules {
 }
 
 /// Equation 5: packets that may leave in an epoch, for a window of `window` packets and an RTT of `epochs` epochs.
-/// `W_i`, the paper's current sending window, is the number of packets in flight, as in the program. With
-/// `ignores_inflight` an RTT of two epochs gets a whole window per epoch, as in the equation: up to two windows in flight.
-pub(super) fn epoch_share(window: f64, inflight: u64, epochs: u64, ignores_inflight: bool) -> u64 {
+/// `W_i`, the paper's current sending window, is the number of packets in flight, as in the program. By the equation an RTT of
+/// two epochs gets a whole window per epoch: up to two windows in flight. With one epoch it divides by zero: `paper` counts two
+/// there, the program fills the window.
+pub(super) fn epoch_share(window: f64, inflight: u64, epochs: u64, rules: Rules) -> u64 {
     let window = window as u64;
-    match epochs {
-        2 if ignores_inflight => window,
-        0..=2 => window.saturating_sub(inflight),
+    match (rules, epochs) {
+        (Rules::Robust, 0..=2) | (Rules::Authors, 0..=1) => window.saturating_sub(inflight),
+        (_, 0..=2) => window,
         // Whole numbers in this order, as in the program.
         _ => window.saturating_sub(inflight.saturating_mul(epochs - 2) / (epochs - 1)),
     }
@@ -172,8 +174,7 @@ impl Verus {
     }
 
     fn answer_loss(&mut self, now: Time, lost_window: u64) {
-        if !self.in_recovery {
-            self.in_recovery = true;
+        if !std::mem::replace(&mut self.in_recovery, true) {
             self.window = self.window.min(self.settings.decrease * lost_window as f64).max(1.0);
             self.target_ms = self.profile.delay_ms(self.window).or(self.target_ms);
             if self.settings.bounded {
@@ -193,12 +194,18 @@ impl Verus {
         if self.delays.min_ms().is_none() {
             return self.restart_slow_start();
         }
-        if self.slow_start {
+        let is_paper = self.settings.rules == Rules::Paper;
+        if self.slow_start && !is_paper {
             return self.leave_slow_start(now);
         }
-        self.in_recovery = true;
         self.pending_losses.forget();
         self.inflight.give_up();
+        if is_paper {
+            // The next one also cuts.
+            self.in_recovery = false;
+            return self.answer_loss(now, self.window as u64);
+        }
+        self.in_recovery = true;
         self.target_ms = self.delays.min_ms();
         self.window = self.target_ms.and_then(|target| self.profile.window(target)).map_or(1.0, |w| w as f64);
     }
@@ -270,12 +277,19 @@ mod tests {
             (1.0, 2, 5, 0),
         ] {
             assert_eq!(
-                epoch_share(window, inflight, epochs, true),
+                epoch_share(window, inflight, epochs, Rules::Authors),
                 share,
                 "W {window}, {inflight} in flight, n {epochs}"
             );
         }
-        assert_eq!(epoch_share(40.0, 30, 2, true), 40);
-        assert_eq!(epoch_share(40.0, 30, 2, false), 10);
+        for (rules, of_one, of_two) in
+            [(Rules::Paper, 40, 40), (Rules::Authors, 10, 40), (Rules::Robust, 10, 10)]
+        {
+            assert_eq!(
+                [1, 2].map(|epochs| epoch_share(40.0, 30, epochs, rules)),
+                [of_one, of_two],
+                "{rules:?}"
+            );
+        }
     }
 }

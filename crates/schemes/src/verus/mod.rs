@@ -15,7 +15,8 @@
 //!   +------------+   no window has the delay  +-----------------------------+
 //!                    (authors, paper)           | a packet is lost:   ^ an ACK of a packet
 //!                                               | W = M x its window; | sent with a window
-//!                                               v time-out: D_min     | of W or less
+//!                                               | time-out: D_min,    | of W or less
+//!                                               v in `paper` W = M x W|
 //!                                             +-----------------------------+
 //!                                             | recovery: the points rest,  |
 //!                                             | W grows by 1/W per ACK      |
@@ -36,13 +37,24 @@
 //! - *The delay aimed for never falls below the minimum*, also above R: equation 4's first line has no such bound, and a
 //!   second of silence would take another second to climb out of.
 //! - *Where no window has the delay, slow start begins again*, as in the program; the paper does not say.
+//! - *An epoch without ACKs leaves D_max as it is*, so that equation 3 gives no change: equation 2 has no value for it.
+//! - *n of equation 5 is at least 2*: with an RTT of one epoch the equation divides by zero.
+//! - *W_loss of a time-out is the window at that time*: equation 6 applies to both, and no one packet is the lost one.
 //! - *Losses are found by the driver* (RFC 9002), then held back until Verus' own timer for them expires.
 //! - *Losses are repeated by the driver.* The program never repeats anything; its data mean nothing.
 //! - *An epoch that left some of its budget unused does not raise the delay aimed for*, and a flow without data has no
 //!   epochs: the authors' flows always have data, and the window would grow without bound and mean nothing.
 //! - alpha, the points' average and M have the program's values: the paper names none.
 //!
-//! With `preset=authors`, from the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
+//! With `preset=authors` (and, for the first four, `robust`) the program's rules replace the paper's:
+//! - *A time-out aims for the minimum delay*, and takes its window on the profile, without M of equation 6; one in slow start
+//!   ends it and cuts nothing.
+//! - *Slow start that ends by delay* cuts the window to M times that of the packet, and begins recovery; the delay aimed for does
+//!   not fall before recovery ends.
+//! - *Silence stands for delay* in an epoch without ACKs, once it is longer than the average delay.
+//! - *An RTT of one epoch* (n = 1 in equation 5) gets the window less the data in flight.
+//!
+//! With `preset=authors`, other than the program: the smoothed RTT begins with its first sample and not with zero; the epoch is
 //! 5.0 ms and not 5 ms and the time it takes; a full socket buffer, which here does not exist, ends nothing.
 
 mod epoch;
@@ -58,6 +70,7 @@ use cellcc_control::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Packet, SchemeInfo, Sent, ShownValue, Tag,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
+use parameters::Rules;
 use profile::Profile;
 use settings::Settings;
 use signals::{DelayEstimator, Inflight, LossShare, MinDelayProbe, PendingLosses};
@@ -129,7 +142,11 @@ impl Verus {
             window: settings.initial_window,
             target_ms: None,
             last_delay_ms: None,
-            delays: DelayEstimator::new(settings.average_old_share, settings.rtt_old_share),
+            delays: DelayEstimator::new(
+                settings.average_old_share,
+                settings.rtt_old_share,
+                settings.rules != Rules::Paper,
+            ),
             probe: MinDelayProbe::new(settings.min_delay_lifetime),
             profile: Profile::new(settings.profile),
             pending_losses: PendingLosses::default(),
@@ -185,8 +202,10 @@ impl Verus {
             self.inflight.learned_from = self.inflight.next_number;
         }
         if self.slow_start && self.is_slow_start_delay(delay_ms) {
-            self.window = (self.settings.decrease * packet.tag as f64).max(1.0);
-            (self.in_recovery, self.suspend_decrease) = (true, true);
+            if self.settings.rules != Rules::Paper {
+                self.window = (self.settings.decrease * packet.tag as f64).max(1.0);
+                (self.in_recovery, self.suspend_decrease) = (true, true);
+            }
             self.leave_slow_start(now);
         }
         if self.in_recovery && packet.tag as f64 <= self.window {

@@ -35,8 +35,8 @@ pub(super) struct Settings {
     pub(super) min_delay_lifetime: Span,
     pub(super) loss_tolerance: f64,
     pub(super) pacing: bool,
-    /// An RTT of two epochs gets a whole window per epoch, whatever is in flight.
-    pub(super) short_rtt_ignores_inflight: bool,
+    /// Rules that no parameter has.
+    pub(super) rules: Rules,
 }
 
 /// Rules for the target delay.
@@ -96,7 +96,7 @@ impl Settings {
             min_delay_lifetime: arguments.get(&MIN_DELAY_LIFETIME),
             loss_tolerance: arguments.get(&LOSS_TOLERANCE),
             pacing: arguments.get(&PACING),
-            short_rtt_ignores_inflight: arguments.get(&PRESET) != Rules::Robust,
+            rules: arguments.get(&PRESET),
         }
     }
 

@@ -30,6 +30,8 @@ pub(super) struct DelayEstimator {
     old_share: f64,
     /// Share of the old value in the smoothed RTT.
     rtt_old_share: f64,
+    /// In an epoch without acknowledgements, their silence stands for the delay.
+    counts_silence: bool,
     largest_ms: Option<f64>,
     average_ms: Option<f64>,
     smoothed_ms: Option<f64>,
@@ -38,10 +40,11 @@ pub(super) struct DelayEstimator {
 }
 
 impl DelayEstimator {
-    pub(super) fn new(old_share: f64, rtt_old_share: f64) -> Self {
+    pub(super) fn new(old_share: f64, rtt_old_share: f64, counts_silence: bool) -> Self {
         Self {
             old_share,
             rtt_old_share,
+            counts_silence,
             largest_ms: None,
             average_ms: None,
             smoothed_ms: None,
@@ -66,7 +69,10 @@ impl DelayEstimator {
 
     /// Forgets every delay, as at the beginning.
     pub(super) fn restart(&mut self) {
-        *self = Self { last_ack_at: self.last_ack_at, ..Self::new(self.old_share, self.rtt_old_share) };
+        *self = Self {
+            last_ack_at: self.last_ack_at,
+            ..Self::new(self.old_share, self.rtt_old_share, self.counts_silence)
+        };
     }
 
     /// Drops the delays of the epoch under way.
@@ -79,11 +85,12 @@ impl DelayEstimator {
         self.largest_ms.is_some()
     }
 
-    /// The epoch ends; none before the first delay. Without a delay in it, the time since the last acknowledgement
-    /// stands for the delay, once it is longer than that was.
+    /// The epoch ends; none before the first delay. Without a delay in it, the average stays; where silence counts, the time
+    /// since the last acknowledgement stands for the delay, once it is longer than the average.
     pub(super) fn end_epoch(&mut self, now: Time) -> Option<EpochDelay> {
         let largest = match (self.largest_ms.take(), self.average_ms) {
             (Some(largest), _) => largest,
+            (None, Some(average)) if !self.counts_silence => average,
             (None, Some(average)) => average.max(self.silence(now).as_millis_f64()),
             (None, None) => return None,
         };

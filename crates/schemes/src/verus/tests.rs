@@ -108,3 +108,30 @@ fn robust_learns_no_minimum_delay_from_silence() {
     let after = path.shows("min_delay").expect("shown");
     assert!(after <= before, "{before} ms, {after} ms after eight seconds without acknowledgements");
 }
+
+/// Equation 6 is for losses and time-outs; the program aims for its minimum delay.
+#[test]
+fn a_time_out_leaves_m_of_the_window_in_paper() {
+    let mut path = path("verus(preset=paper)");
+    path.run_for(Span::from_secs(20));
+    path.set_rate(Rate::from_mbit_per_sec(0.001));
+    path.run_until(|path| path.shows("in_recovery") == Some(1.0));
+    for _ in 0..2 {
+        let before = path.shows("sending_window").expect("shown");
+        path.run_until(|path| path.shows("sending_window").is_some_and(|window| window < before));
+        // Packets carry whole windows.
+        assert_eq!(path.shows("sending_window"), Some(0.7 * before.floor()));
+    }
+}
+
+/// The paper ends slow start by delay without a word of a cut.
+#[test]
+fn the_end_of_slow_start_by_delay_is_no_loss_in_paper() {
+    for (scheme, recovers) in
+        [("verus(preset=paper,slow-start-delay=2x)", 0.0), ("verus(preset=authors,slow-start-delay=2x)", 1.0)]
+    {
+        let mut path = path(scheme);
+        path.run_until(|path| path.shows("delay_target").is_some());
+        assert_eq!(path.shows("in_recovery"), Some(recovers), "{scheme}");
+    }
+}

@@ -6,7 +6,7 @@ fn at(ms: u64) -> Time {
 
 #[test]
 fn the_average_follows_the_largest_delays_and_its_change_has_their_sign() {
-    let mut delays = DelayEstimator::new(0.2, 0.875);
+    let mut delays = DelayEstimator::new(0.2, 0.875, true);
     assert_eq!(delays.end_epoch(at(5)), None);
     for (epoch, before, after, rising) in [
         ([40.0, 30.0], 40.0, 40.0, false),
@@ -25,20 +25,22 @@ fn the_average_follows_the_largest_delays_and_its_change_has_their_sign() {
 }
 
 #[test]
-fn silence_counts_as_delay_once_it_is_longer() {
-    let mut delays = DelayEstimator::new(0.0, 0.875);
-    delays.add(40.0);
-    delays.heard_at(at(100));
-    let ended = |delays: &mut DelayEstimator, ms| delays.end_epoch(at(ms)).expect("delays");
-    assert!(!ended(&mut delays, 105).rising);
-    assert!(!ended(&mut delays, 135).rising, "35 ms of silence are no more than the 40 ms before");
-    let silent = ended(&mut delays, 150);
-    assert!(silent.rising && (silent.after_ms - 50.0).abs() < 1e-9);
+fn silence_counts_as_delay_once_it_is_longer_and_not_by_the_paper() {
+    for (counts, after_ms) in [(true, 50.0), (false, 40.0)] {
+        let mut delays = DelayEstimator::new(0.0, 0.875, counts);
+        delays.add(40.0);
+        delays.heard_at(at(100));
+        let ended = |delays: &mut DelayEstimator, ms| delays.end_epoch(at(ms)).expect("delays");
+        assert!(!ended(&mut delays, 105).rising);
+        assert!(!ended(&mut delays, 135).rising, "35 ms of silence are no more than the 40 ms before");
+        let silent = ended(&mut delays, 150);
+        assert!(silent.rising == counts && (silent.after_ms - after_ms).abs() < 1e-9);
+    }
 }
 
 #[test]
 fn the_smoothed_delay_begins_with_the_first() {
-    let mut delays = DelayEstimator::new(0.2, 0.875);
+    let mut delays = DelayEstimator::new(0.2, 0.875, true);
     delays.add(80.0);
     delays.add(160.0);
     assert!((delays.smoothed_ms().expect("set") - 90.0).abs() < 1e-9);
