@@ -30,6 +30,8 @@ pub struct SchemeInfo {
     /// kernel's own as its module has them (tcp_cubic.c: `hystart` is on unless a module parameter says otherwise); one of
     /// cellcc as eBPF leaves them.
     pub in_linux: &'static [(&'static str, &'static str)],
+    /// Its authors ran it as a program over UDP, which acknowledges every packet: no TCP is below it.
+    pub over_udp: bool,
     /// Its needs besides a path; a driver that cannot meet them refuses the scheme by name.
     pub needs: Needs,
     /// Builds the controller; nothing does for a controller with a transport's own interface.
@@ -89,6 +91,7 @@ impl SchemeInfo {
             presets: Vec::new(),
             shows: Vec::new(),
             in_linux: &[],
+            over_udp: false,
             needs: Needs::default(),
             build: None,
         }
@@ -117,6 +120,12 @@ impl SchemeInfo {
     #[must_use]
     pub fn in_linux(self, in_linux: &'static [(&'static str, &'static str)]) -> Self {
         Self { in_linux, ..self }
+    }
+
+    /// Was a program over UDP.
+    #[must_use]
+    pub fn over_udp(self) -> Self {
+        Self { over_udp: true, ..self }
     }
 
     /// Has a receiver-side component, which `build` makes.

@@ -1,8 +1,10 @@
 //! Sender and receiver below the congestion control: packet sizes, acknowledgements, loss detection.
 
 use crate::{AckFrequency, AckPolicy, ReceiveOffload};
+use cellcc_control::SchemeInfo;
 use cellcc_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::str::FromStr;
 
 /// Settings of sender and receiver below the congestion control.
@@ -29,6 +31,9 @@ pub struct Endpoint {
     /// The sender's loss detection.
     #[serde(skip_serializing_if = "LossDetection::is_default")]
     pub recovery: LossDetection,
+    /// Schemes that were programs over UDP ([`SchemeInfo::over_udp`]) have no TCP below them, whatever the keys above say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub over_udp: bool,
     /// Width of the bins of time series.
     pub series_bin: Span,
     /// Real sockets through the emulator: packets that left as one and are due together arrive as one, as at receivers with
@@ -60,6 +65,7 @@ impl Default for Endpoint {
             offload: None,
             conceals_loss: false,
             recovery: LossDetection::default(),
+            over_udp: false,
             series_bin: Span::from_millis(100),
             receive_offload: true,
         }
@@ -91,6 +97,16 @@ impl Endpoint {
     /// A full packet as the link counts it.
     pub fn packet(&self) -> Bytes {
         self.mss + self.header
+    }
+
+    /// The endpoint below a scheme: where `over_udp`, one that was a program over UDP has every packet acknowledged by itself, and
+    /// its losses found QUIC's way.
+    pub fn below(&self, scheme: &SchemeInfo) -> Cow<'_, Self> {
+        if !(self.over_udp && scheme.over_udp) {
+            return Cow::Borrowed(self);
+        }
+        let acks = Some(AckPolicy::EVERY_PACKET);
+        Cow::Owned(Self { acks, offload: None, recovery: LossDetection::Quic, ..self.clone() })
     }
 
     /// The frequency that a sender requests from a QUIC receiver: the default if the policy is TCP's, which QUIC drivers refuse.

@@ -108,6 +108,8 @@ impl Support {
                 .then(|| format!("endpoint.acks = \"delayed\" is TCP's, and {self} runs QUIC; write \"quic\"")),
             (endpoint.offload.is_some() && !self.tcp_receivers)
                 .then(|| format!("endpoint.offload is the simulator's, and {self} runs QUIC; leave it out")),
+            (endpoint.over_udp && !self.tcp_receivers)
+                .then(|| format!("endpoint.over_udp tells TCP's schemes from others, and {self} runs all over QUIC; leave it out")),
             (endpoint.conceals_loss && !self.concealed_loss)
                 .then(|| format!("endpoint.conceals_loss is the simulator's, and the receivers of {self} are honest; leave it out")),
             ([scenario.path.queue, scenario.path.reverse.queue].iter().any(filters) && !self.ack_filter).then(|| {

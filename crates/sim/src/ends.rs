@@ -25,7 +25,7 @@ pub struct Ends {
 impl Ends {
     /// The ends of flow `index` of a Scenario.
     pub(crate) fn new(scenario: &Scenario, index: usize, scheme: &Scheme) -> Self {
-        let (setup, endpoint) = (&scenario.flows[index], &scenario.endpoint);
+        let (setup, endpoint) = (&scenario.flows[index], &*scenario.endpoint.below(scheme.info()));
         let context = Context::new(
             endpoint.packet(),
             endpoint.packet() * INITIAL_WINDOW_PACKETS,

@@ -164,6 +164,10 @@ const ENDPOINT: &[Condition] = &[
         "Loss detection of the sender: quic (RFC 9002) or rack, TCP's (RFC 8985) \
          [default: quic]",
     ),
+    key("endpoint.over_udp", SWITCH).means(
+        "Every packet of a scheme that its authors ran as a program over UDP (copa, sprout, verus, vivace) is acknowledged by itself, \
+         and losses are found as by --recovery quic; --acks, --offload and --recovery apply to the other schemes",
+    ),
     flag("like-linux", "like_linux", SWITCH).means(
         "Simulate Linux unless other flags differ: acks=delayed, recovery=rack, and the schemes' settings in \
          Linux, such as cubic's hystart=on and variant=linux",

@@ -76,6 +76,7 @@ pub(super) fn scheme() -> SchemeInfo {
     .parameters(settings::parameters())
     .presets(settings::presets())
     .shows(&SHOWS)
+    .over_udp()
 }
 
 struct Copa {

@@ -106,6 +106,7 @@ pub(super) fn scheme() -> SchemeInfo {
     )
     .parameters(vec![MAX_RATE.into(), FORECAST.into(), PROFILE.into()])
     .shows(&SHOWS)
+    .over_udp()
     .with_receiver(|arguments: &Arguments, _| {
         let forecaster = match arguments.get(&FORECAST) {
             Method::Cautious => Forecaster::Cautious(Model::new()),

@@ -94,6 +94,7 @@ pub(super) fn scheme() -> SchemeInfo {
     .parameters(parameters::parameters())
     .presets(parameters::presets())
     .shows(&SHOWS)
+    .over_udp()
 }
 
 struct Verus {

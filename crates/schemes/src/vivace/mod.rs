@@ -79,6 +79,7 @@ pub(super) fn scheme() -> SchemeInfo {
     )
     .parameters(settings::parameters())
     .shows(&SHOWS)
+    .over_udp()
 }
 
 struct Vivace {
