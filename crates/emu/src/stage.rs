@@ -31,7 +31,8 @@ impl Stages {
     /// The Scenario contains a setting that no link supports.
     pub fn new(scenario: &Scenario, capacities: &Capacities) -> Result<Self, ResolveError> {
         let PathLinks { forward, reverse, reverse_seed } = PathLinks::new(scenario, capacities)?;
-        Ok(Self { up: vec![Stage::link(reverse, reverse_seed)], down: vec![forward.into()] })
+        let up = PathConfig { grain: forward.grain, ..PathConfig::link(reverse, reverse_seed) };
+        Ok(Self { up: vec![up.into()], down: vec![forward.into()] })
     }
 }
 
@@ -60,6 +61,18 @@ impl From<PathConfig> for Stage {
 mod tests {
     use super::*;
     use crate::log::LogHeader;
+    use cellcc_link::TraceCache;
+    use cellcc_units::Span;
+
+    #[test]
+    fn both_directions_have_the_grain_of_the_path() {
+        let text = "scheme = 'cubic'\ntrace = '3g'\nseed = 1\nduration = '9s'\nflows = []\n[path]\nrtt = '20ms'\ngrain = '1ms'\n";
+        let scenario: Scenario = toml::from_str(text).expect("a Scenario");
+        let capacities = scenario.capacities(&TraceCache::default()).expect("embedded");
+        let stages = Stages::new(&scenario, &capacities).expect("a path");
+        let grains = [stages.up, stages.down].map(|stages| stages[0].path.grain);
+        assert_eq!(grains, [Span::from_millis(1); 2]);
+    }
 
     #[test]
     fn a_logged_link_waits_for_its_grant_before_the_log_and_repeats_behind_it() {

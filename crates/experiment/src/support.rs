@@ -21,8 +21,6 @@ pub struct Support {
     pub ack_filter: bool,
     /// Receivers that lie about losses.
     pub concealed_loss: bool,
-    /// Links whose clock has a grain.
-    pub grain: bool,
     /// Congestion controllers of noq's own.
     pub noq_controllers: bool,
     /// Sources whose rate follows the scheme's.
@@ -40,7 +38,6 @@ impl Support {
         tcp_receivers: true,
         ack_filter: true,
         concealed_loss: true,
-        grain: true,
         noq_controllers: false,
         adaptive_sources: true,
         warm_up: true,
@@ -59,7 +56,7 @@ impl Support {
     };
     /// QUIC over real sockets.
     pub const QUIC: Self =
-        Self { driver: "quic", grain: false, noq_controllers: false, warm_up: false, ..Self::QUIC_VIRTUAL };
+        Self { driver: "quic", noq_controllers: false, warm_up: false, ..Self::QUIC_VIRTUAL };
     /// The kernel's TCP.
     pub const KERNEL: Self = Self {
         driver: "kernel",
@@ -67,7 +64,6 @@ impl Support {
         ack_filter: false,
         concealed_loss: false,
         adaptive_sources: false,
-        grain: false,
         warm_up: false,
         ..Self::SIM
     };
@@ -95,12 +91,6 @@ impl Support {
             }),
             (!scenario.warm_up.is_zero() && !self.warm_up).then(|| {
                 format!("warm_up = \"{}\", and {self} measures all of a run; leave --warm-up out", scenario.warm_up)
-            }),
-            (!scenario.path.grain.is_zero() && !self.grain).then(|| {
-                format!(
-                    "path.grain = \"{}\" is the simulator's, and the links of {self} release a packet when it is due; leave it out",
-                    scenario.path.grain
-                )
             }),
             (endpoint.recovery == LossDetection::Rack && !self.rack)
                 .then(|| format!("endpoint.recovery = \"rack\" is TCP's, and {self} runs QUIC; write \"quic\"")),

@@ -4,7 +4,7 @@ use crate::RequestError;
 use cellcc_experiment::conditions::{self, Command};
 use cellcc_experiment::{Endpoint, Plan, PlanFile};
 use cellcc_link::{DropTail, Queue};
-use cellcc_units::{Bytes, QueueLimit, Span};
+use cellcc_units::{Bytes, QueueLimit};
 
 /// Time series of a run hold at most this many bins: a day in bins of 100 ms.
 const MOST_BINS: u64 = 1_000_000;
@@ -30,7 +30,6 @@ pub fn check_emulated(file: &PlanFile, mtu: Bytes) -> Result<(), RequestError> {
     let checks = || {
         conditions::check(file, Command::Shell)?;
         conditions::check_extra_delay(&file.path)?;
-        no_grain(file.path.grain)?;
         [("--queue", file.path.queue), ("--up-queue", file.path.reverse.queue)].into_iter().try_for_each(
             |(flag, queue)| holds_a_packet(flag, queue, mtu).and_then(|()| no_ack_filter(flag, queue)),
         )
@@ -94,16 +93,6 @@ pub(crate) fn check_starts(plan: &Plan) -> Result<(), RequestError> {
         }
     }
     Ok(())
-}
-
-fn no_grain(grain: Span) -> Result<(), String> {
-    if grain.is_zero() {
-        return Ok(());
-    }
-    Err(format!(
-        "path.grain = \"{grain}\": the emulator releases a packet when it is due, only drivers in virtual time have the grain; \
-         leave it out"
-    ))
 }
 
 /// The emulator's links carry whole packets, whatever they hold.
