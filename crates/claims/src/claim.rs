@@ -4,7 +4,7 @@ use crate::claim_file::{ClaimError, at, expression, group, line_of, malformed};
 use crate::expression::Expression;
 use crate::figure::{Figure, FigureText};
 use crate::kind::{Bands, Kind, Verdict};
-use crate::{DataSet, Reason, Recordings};
+use crate::{DataSet, Environment, Reason, Recordings};
 use cellcc_units::instead;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -61,6 +61,8 @@ pub struct Claims {
     pub figures: Vec<Figure>,
     /// By their names.
     pub data: BTreeMap<String, DataSet>,
+    /// By their names.
+    pub environments: BTreeMap<String, Environment>,
     /// File and line of each data set.
     pub(crate) data_places: BTreeMap<String, (String, usize)>,
     /// The recordings.
@@ -72,6 +74,8 @@ pub struct Claims {
 struct FileText {
     #[serde(default)]
     data: BTreeMap<Spanned<String>, DataSet>,
+    #[serde(default)]
+    environment: BTreeMap<String, Environment>,
     #[serde(default)]
     claim: Vec<Spanned<ClaimText>>,
     #[serde(default)]
@@ -141,6 +145,7 @@ impl Claims {
             }
             self.data_places.insert(key, (name.to_owned(), line));
         }
+        self.environments.extend(file.environment);
         for claim in file.claim {
             let first_line = line(claim.span());
             let claim = self.claim(name, text, first_line, claim.into_inner())?;

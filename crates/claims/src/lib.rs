@@ -6,6 +6,7 @@
 //! | noun | meaning |
 //! |---|---|
 //! | [`DataSet`] | a Scenario, its recordings by name, changed settings, and those of a smaller scale |
+//! | [`Environment`] | a test bed: settings for the data sets of some papers |
 //! | [`Quantity`] | an [`Expression`](expression::Expression) whose runs have been found: a number, or several |
 //! | [`Claim`] | a paper's statement, its place, and how a quantity is compared with it |
 //! | [`Figure`] | a figure of a paper: quantities over one another or over time, and the paper's values |
@@ -17,6 +18,7 @@ pub mod cases;
 mod claim;
 mod claim_file;
 mod data_set;
+mod environment;
 pub mod expression;
 mod figure;
 mod judge;
@@ -34,6 +36,7 @@ mod state;
 pub use claim::{Claim, Claims};
 pub use claim_file::ClaimError;
 pub use data_set::{DataSet, OneOrMany, Scale};
+pub use environment::Environment;
 pub use figure::{DrawnFigure, Figure, Line, Panel, Points, PointsOf};
 pub use judge::{Judged, Needs};
 pub use kind::{Kind, Verdict};

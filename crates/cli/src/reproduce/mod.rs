@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Run length: paper, as documented, or smaller, shorter runs on the same links.
     #[arg(long, value_name = "SCALE", default_value = "paper", value_parser = ["smaller", "paper"])]
     scale: String,
+    /// Test bed to judge the claims in, such as mahimahi, instead of the Scenarios' own; the previous verdict is that of the latter.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["write", "docs"])]
+    environment: Option<String>,
     /// Update claims/state.tsv, docs/fidelity/claims.md and README.md, and numbers of pages that have drifted.
     #[arg(long)]
     write: bool,
@@ -58,7 +61,10 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Exit> {
-    let library = Library::read(Path::new(""))?;
+    let mut library = Library::read(Path::new(""))?;
+    if let Some(name) = &args.environment {
+        library.claims.enter(name).map_err(Exit::input)?;
+    }
     let read_command = &|words: &[String]| compare::of_words(words).map_err(|error| error.text());
     let wanted = Wanted {
         claims: &args.claims,
