@@ -35,6 +35,8 @@
 //!   code passes a pacing rate of 0, which their kernel takes for no pacing, and keeps the window of before.
 //! - *64 bits.* Theirs overflow at 107 Mbit/s x 20 ms.
 //! - *State per flow.* Their bandwidth is one global for all flows of a host.
+//! - *NACubic's cap bounds the data in flight*, and CUBIC's own window stays above it; their kernel lowers the window itself at
+//!   each report (NAT-02, 07 and 23 depend on it).
 //! - *Beta is there.* Theirs is always 1. By default the network counts the flows, since it sees them; `fairness=report`
 //!   is the paper's direct way.
 //! - *A time-out and a guard.* The paper names the first without a value and leaves the second open; the code has neither.

@@ -33,7 +33,12 @@
 //! is limited by its window and does not pace: the paper does not say so, but its program's server paced only with a flag,
 //! and only an unpaced sender reproduces the paper's delays. Choices of ours where the paper is silent are marked in the code:
 //! the sampling interval, the filter's first covariances, staleness, the bound on a receiver's claims, "before" in "before the
-//! window is cut", the sampler of the sender's own filter. Drain stays suspended, as in Algorithm 2.
+//! window is cut", the sampler of the sender's own filter, the floor of Q and R. Drain stays suspended, as in Algorithm 2.
+//!
+//! In QUIC an estimate is no frame beside an ACK, since noq shows neither the departure of an ACK nor the packets that arrived:
+//! it travels in a DATAGRAM frame every 10 ms (20 ms below 20 Mbit/s), whatever `feedback-every` says; samples come from byte
+//! totals that are read every 2 ms; and losses are not seen, so that `bias` has no effect. `docs/decisions/0009` has the change of
+//! noq that would mend it.
 
 mod filter;
 mod receiver;
