@@ -27,7 +27,7 @@ pub struct SchemeInfo {
     /// The meaning of the values that its two ends give to an [`Observer`](crate::Observer).
     pub shows: Vec<ShownValue>,
     /// Settings that it has in the TCP of Linux 6.18, where they are not its defaults: keys and values. A scheme of the
-    /// kernel's own as its module has them (tcp_cubic.c: `hystart` is on unless a module parameter says otherwise); one of
+    /// kernel's own as its module has them (tcp_cubic.c: its HyStart is on unless a module parameter says otherwise); one of
     /// cellcc as eBPF leaves them.
     pub in_linux: &'static [(&'static str, &'static str)],
     /// Its authors ran it as a program over UDP, which acknowledges every packet: no TCP is below it.

@@ -60,11 +60,15 @@ fn with_linux_settings(scheme: &Scheme) -> String {
     }
 }
 
-/// The value that a scheme has for a key, as text.
+/// The value that a scheme has for a key, as text: given, of a preset, or the default.
 fn value_of(scheme: &Scheme, key: &str) -> String {
-    let given = scheme.given().find_map(|(given, value)| (given == key).then_some(value));
-    let default = scheme.info().parameters.iter().find(|known| known.name == key);
-    given.or(default.map(|known| &*known.default)).unwrap_or_default().to_owned()
+    let info = scheme.info();
+    let given = |key: &str| scheme.given().find_map(|(given, value)| (given == key).then_some(value));
+    let mut chosen = info.presets.iter().filter(|preset| given(&preset.parameter) == Some(&*preset.name));
+    let set =
+        || chosen.find_map(|preset| preset.values().find_map(|(set, value)| (set == key).then_some(value)));
+    let default = || info.parameters.iter().find(|known| known.name == key).map(|known| &*known.default);
+    given(key).or_else(set).or_else(default).unwrap_or_default().to_owned()
 }
 
 /// The values of a setting, each with the drivers that have it.
@@ -170,8 +174,8 @@ pub(crate) mod tests {
         assert_eq!(
             note,
             "Not the same in all drivers: acks (every-packet in sim, delayed in kernel), recovery (quic in sim, rack in kernel), \
-             hystart of cubic (off in sim, on in kernel), variant of cubic (rfc9438 in sim, linux in kernel), fallback of natcp \
-             (cubic in sim, cubic(hystart=on,variant=linux) in kernel); --like-linux gives the simulator the kernel's."
+             hystart of cubic (off in sim, linux in kernel), variant of cubic (rfc9438 in sim, linux in kernel), fallback of natcp \
+             (cubic in sim, cubic(hystart=linux,variant=linux) in kernel); --like-linux gives the simulator the kernel's."
         );
     }
 
@@ -203,6 +207,15 @@ pub(crate) mod tests {
             "{note}"
         );
         assert!(!note.contains("recovery") && !note.contains("variant"), "{note}");
+    }
+
+    #[test]
+    fn a_variant_brings_its_settings() {
+        let mut with = |text| note(&scenarios(&[text], |_| ())).unwrap();
+        assert!(!with("cubic(variant=linux)").contains("cubic"));
+        assert!(
+            with("cubic(variant=linux,hystart=on)").contains("hystart of cubic (on in sim, linux in kernel)")
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! - A window that the application does not use does not grow (RFC 9002, section 7.8); the extra growth there does.
 //! - The CUBIC below is that of `cubic(variant=linux)`. Linux's own slow start ends by HyStart; here HyStart++ is a switch.
 
-use super::loss_based::{HYSTART, hystart_mode};
+use super::loss_based::HYSTART;
 use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings};
 use crate::kernel_view::{KernelView, micros, millis, packets, q16, real, target};
 use cellcc_control::{
@@ -95,7 +95,7 @@ pub(super) fn scheme() -> SchemeInfo {
     ])
     .shows(&SHOWS)
     .shows(&cellcc_control::growth::SHOWS)
-    .in_linux(&[("hystart", "on")])
+    .in_linux(&[("hystart", "linux")])
 }
 
 /// In the kernel, over its CUBIC.
@@ -150,7 +150,7 @@ struct C2tcp {
 impl C2tcp {
     fn new(arguments: &Arguments, context: &Context) -> Self {
         Self {
-            cubic: Cubic::new(context, hystart_mode(arguments)).with_variant(CubicVariant::Linux),
+            cubic: Cubic::new(context, arguments.get(&HYSTART)).with_variant(CubicVariant::Linux),
             packet_size: context.packet,
             config: config(arguments),
             view: KernelView::default(),

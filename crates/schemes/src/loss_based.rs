@@ -1,7 +1,7 @@
 //! A growth law as a scheme by itself: the window is the law's, and nothing is paced. The schemes `cubic` and `newreno`.
 
 use cellcc_control::{
-    Ack, Arguments, Controller, Event, InnerScheme, Limits, Loss, Observer, Parameter, SchemeInfo,
+    Ack, Controller, Event, InnerScheme, Limits, Loss, Observer, Parameter, Preset, SchemeInfo,
     growth::{Cubic, CubicVariant, Growth, HystartMode, NewReno},
     kind,
 };
@@ -46,24 +46,21 @@ impl<G: Growth + Clone> Controller for LossBased<G> {
     }
 }
 
-/// The switch that both loss-based schemes have.
-pub(super) const HYSTART: Parameter<kind::Switch> = Parameter::new(
+/// The choice that the loss-based schemes have.
+pub(super) const HYSTART: Parameter<kind::Choice<HystartMode>> = Parameter::new(
     "hystart",
-    kind::Switch,
-    false,
-    "HyStart++: the initial slow start ends when the RTT rises",
-    "RFC 9406; optional to RFC 5681 and RFC 9438 (section 4.10), hence off",
+    kind::Choice(&[("off", HystartMode::Off), ("on", HystartMode::On), ("linux", HystartMode::Linux)]),
+    HystartMode::Off,
+    "slow start ends before a loss: `on`, HyStart++, when the RTT rises; `linux`, Linux's HyStart, also when acknowledgements arrive \
+     for more than half an RTT without a pause",
+    "RFC 9406; optional to RFC 5681 and RFC 9438 (section 4.10), hence off; Linux: tcp_cubic.c",
 );
-
-pub(super) fn hystart_mode(arguments: &Arguments) -> HystartMode {
-    if arguments.get(&HYSTART) { HystartMode::On } else { HystartMode::Off }
-}
 
 const VARIANT: Parameter<kind::Choice<CubicVariant>> = Parameter::new(
     "variant",
     kind::Choice(&[("rfc9438", CubicVariant::Rfc9438), ("linux", CubicVariant::Linux)]),
     CubicVariant::Rfc9438,
-    "`linux`: a cut leaves whole packets, and growth stays Reno's above the window of the last loss",
+    "`linux`: a cut leaves whole packets, growth stays Reno's above the window of the last loss",
     "RFC 9438; Linux: tcp_cubic.c",
 );
 
@@ -74,13 +71,29 @@ pub(super) fn cubic() -> SchemeInfo {
         "a cubic function of the time since the last loss; the default of Linux, Windows and macOS",
         "RFC 9438",
         |arguments, context| {
-            let law = Cubic::new(context, hystart_mode(arguments)).with_variant(arguments.get(&VARIANT));
+            let law = Cubic::new(context, arguments.get(&HYSTART)).with_variant(arguments.get(&VARIANT));
             Box::new(LossBased::new(law))
         },
     )
     .parameters(vec![HYSTART.into(), VARIANT.into()])
+    .presets(vec![
+        Preset {
+            parameter: VARIANT.name,
+            name: "rfc9438".into(),
+            summary: "the RFC: every default".into(),
+            source: "RFC 9438".into(),
+            sets: "".into(),
+        },
+        Preset {
+            parameter: VARIANT.name,
+            name: "linux".into(),
+            summary: "Linux 6.18, with its HyStart".into(),
+            source: "Linux: tcp_cubic.c".into(),
+            sets: "hystart=linux".into(),
+        },
+    ])
     .shows(&cellcc_control::growth::SHOWS)
-    .in_linux(&[("hystart", "on"), ("variant", "linux")])
+    .in_linux(&[("hystart", "linux"), ("variant", "linux")])
 }
 
 /// CUBIC as the default of a parameter that takes a scheme.
@@ -95,7 +108,7 @@ pub(super) fn newreno() -> SchemeInfo {
         "one packet more per RTT, half the window at a loss",
         "RFC 5681, RFC 6582, RFC 9002 section 7",
         |arguments, context| {
-            Box::new(LossBased::new(NewReno::with_hystart(context, hystart_mode(arguments))))
+            Box::new(LossBased::new(NewReno::with_hystart(context, arguments.get(&HYSTART))))
         },
     )
     .parameters(vec![HYSTART.into()])

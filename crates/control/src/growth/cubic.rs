@@ -44,6 +44,8 @@ const BETA: f64 = 0.7;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// RFC 9438, section 4.4: the window grows by half per RTT at most.
 const MAX_TARGET: f64 = 1.5;
+/// Linux: `bictcp_update`, the packets acknowledged per packet of growth until a loss tells where to stop, at most.
+const LINUX_ACKED_PER_GROWTH: f64 = 20.0;
 const SECONDS_PER_NANOSECOND: f64 = 1e-9;
 
 /// Whose CUBIC.
@@ -170,13 +172,16 @@ impl Cubic {
             let target = epoch.w_cubic(ahead).clamp(window, MAX_TARGET * window);
             window + (target - window) * share
         };
+        if state.w_max.is_none() && self.hystart.is_linux() {
+            state.window = state.window.max(window + acked / LINUX_ACKED_PER_GROWTH);
+        }
         self.note_window();
     }
 
     /// The window was not used, and does not grow.
     #[cold]
     fn note_unused(&mut self, ack: &Ack<'_>) {
-        if self.state.ssthresh == Bytes::MAX && self.hystart.ends_unused(ack, self.window) {
+        if self.in_slow_start() && self.hystart.ends_unused(ack, self.window) {
             self.state.ssthresh = self.window;
         }
         if let Some(epoch) = &mut self.state.epoch {
@@ -291,6 +296,7 @@ impl Growth for Cubic {
             self.state.window = MIN_WINDOW_PACKETS as f64;
             self.state.w_max = None;
             self.state.epoch = None;
+            self.hystart.on_timeout();
             self.note_window();
         }
     }

@@ -21,7 +21,7 @@
 //! without a standing queue, which would end slow start early; the switch exists to measure that.
 
 use crate::contract::Ack;
-use cellcc_units::{Bytes, Span, Time};
+use cellcc_units::{Bytes, Rate, Span, Time};
 
 /// RFC 9406, section 4.3: the smallest RTT rise that counts.
 const MIN_RTT_THRESH: Span = Span::from_millis(4);
@@ -45,8 +45,11 @@ pub enum HystartMode {
     Off,
     /// HyStart++ (RFC 9406) in the initial slow start.
     On,
-    /// Linux's older HyStart, in the initial slow start.
+    /// Linux 6.18's HyStart, in every slow start until it has ended one; then CUBIC grows by a twentieth per RTT at least, until
+    /// a loss tells where to stop.
     Linux,
+    /// Linux 4.13's, whose clock counts milliseconds.
+    Linux4,
 }
 
 /// The effect of one acknowledgement on a window in slow start.
@@ -87,17 +90,32 @@ impl Hystart {
             round_min: None,
             samples: 0,
             conservative: None,
-            linux: LinuxHystart::default(),
+            linux: LinuxHystart::new(mode == HystartMode::Linux4),
         }
+    }
+
+    /// Linux's HyStart, either version.
+    fn is_linuxs(&self) -> bool {
+        matches!(self.mode, HystartMode::Linux | HystartMode::Linux4)
+    }
+
+    /// Linux 6.18's HyStart.
+    pub(crate) fn is_linux(&self) -> bool {
+        self.mode == HystartMode::Linux
+    }
+
+    /// A time-out begins slow start again: Linux looks for its end once more (`cubictcp_state`).
+    pub(crate) fn on_timeout(&mut self) {
+        self.linux = LinuxHystart::new(self.mode == HystartMode::Linux4);
     }
 
     /// An acknowledgement in slow start at this window. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
     /// the initial slow start is watched, later ones know where to stop).
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, initial: bool, window: Bytes) -> Step {
-        if self.mode == HystartMode::Off || !initial {
+        if self.mode == HystartMode::Off || !(initial || self.mode == HystartMode::Linux) {
             return Step { growth: ack.bytes, leave: false };
         }
-        if self.mode == HystartMode::Linux {
+        if self.is_linuxs() {
             return Step { growth: ack.bytes, leave: self.linux.leaves(ack, window) };
         }
         let leave = self.begin_round(ack.round);
@@ -114,9 +132,9 @@ impl Hystart {
         Step { growth, leave }
     }
 
-    /// An acknowledgement while the window is not used, and does not grow: Linux looks at every acknowledgement (`bictcp_acked`).
+    /// An acknowledgement while the window is not used, and does not grow: Linux looks at every acknowledgement (`cubictcp_acked`).
     pub(crate) fn ends_unused(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
-        self.mode == HystartMode::Linux && self.linux.leaves(ack, window)
+        self.is_linuxs() && self.linux.leaves(ack, window)
     }
 
     /// Turns the page if a new round has begun; true where conservative slow start has lasted its rounds.
@@ -155,64 +173,98 @@ pub(super) fn threshold(last_round_min: Span) -> Span {
 //
 // 1. From a window of 16 packets on, ACKs that follow each other within 2 ms are a train. One that lasts longer than half the
 //    minimum RTT ends slow start: the window fills the path.
-// 2. The first eight RTTs of a round that all lie an eighth (4 to 16 ms) above the minimum RTT also end it.
+// 2. A round whose RTTs, eight at least, all lie an eighth (4 to 16 ms) above the minimum RTT also ends it.
+// 3. The window is then ssthresh. Slow start after a time-out is watched again.
 //
-// Source: Ha and Rhee, "Taming the elephants", Computer Networks 55(9), 2011; Linux 4.13: tcp_cubic.c, `hystart_update`, whose
-// clock counts milliseconds.
+// Source: Ha and Rhee, "Taming the elephants", Computer Networks 55(9), 2011; Linux 6.18: tcp_cubic.c, `hystart_update`,
+// for a socket that is not paced; Linux 4.13 for `Linux4`: its clock counts milliseconds, only the first eight RTTs of a round
+// count, and nothing is added for data that receivers gather.
 //
-// Differences: none that is known. The newer HyStart++ is that of RFC 9406.
+// Differences: the acknowledgement that ends slow start still lets the window grow. The newer HyStart++ is that of RFC 9406.
 
 /// `hystart_low_window`, in packets.
 const LOW_WINDOW: u64 = 16;
-/// `hystart_ack_delta`, in milliseconds.
-const ACK_DELTA_MS: u64 = 2;
+/// `hystart_ack_delta_us`.
+const ACK_DELTA: Span = Span::from_millis(2);
 /// `HYSTART_MIN_SAMPLES`.
 const MIN_SAMPLES: u32 = 8;
+/// `hystart_ack_delay`: the time that the ACKs of gathered packets may come late, at most.
+const MAX_ACK_DELAY: Span = Span::from_millis(1);
+/// `hystart_ack_delay`: four of the largest pieces in which a socket sends (`GSO_LEGACY_MAX_SIZE`).
+const GATHERED: Bytes = Bytes::new(4 * 65_536);
+/// `net.ipv4.tcp_pacing_ss_ratio`: in slow start the pacing rate, which `hystart_ack_delay` reads, is two windows per RTT.
+const WINDOWS_PER_RTT: u64 = 2;
 
 /// The state of a flow.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct LinuxHystart {
+    is_4: bool,
     round: Option<u64>,
-    round_start_ms: u64,
-    last_ack_ms: u64,
+    round_start: Time,
+    last_ack: Time,
     samples: u32,
     round_min: Option<Span>,
+    found: bool,
 }
 
 impl LinuxHystart {
-    /// An acknowledgement in slow start: true where it ends it.
-    fn leaves(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
-        let now_ms = milliseconds(ack.now.since(Time::ZERO));
-        if self.round.replace(ack.round) != Some(ack.round) {
-            (self.round_start_ms, self.last_ack_ms) = (now_ms, now_ms);
-            (self.samples, self.round_min) = (0, None);
+    fn new(is_4: bool) -> Self {
+        Self {
+            is_4,
+            round: None,
+            round_start: Time::ZERO,
+            last_ack: Time::ZERO,
+            samples: 0,
+            round_min: None,
+            found: false,
         }
-        let Some(sample) = ack.rtt_sample.filter(|_| window >= ack.packet_size * LOW_WINDOW) else {
-            return false;
-        };
-        self.is_long_train(now_ms, ack.rtt.min()) || self.is_delayed(sample, ack.rtt.min())
     }
 
-    fn is_long_train(&mut self, now_ms: u64, min_rtt: Span) -> bool {
-        if now_ms - self.last_ack_ms > ACK_DELTA_MS {
+    /// An acknowledgement in slow start: true where it ends it.
+    fn leaves(&mut self, ack: &Ack<'_>, window: Bytes) -> bool {
+        let now = Time::ZERO + self.on_clock(ack.now.since(Time::ZERO));
+        if self.round.replace(ack.round) != Some(ack.round) {
+            (self.round_start, self.last_ack) = (now, now);
+            (self.samples, self.round_min) = (0, None);
+        }
+        let is_large = window >= ack.packet_size * LOW_WINDOW;
+        let Some(sample) = ack.rtt_sample.filter(|_| is_large && !self.found) else { return false };
+        let min_rtt = ack.rtt.min();
+        self.found = self.is_long_train(now, self.longest_train(min_rtt, window, ack.rtt.smoothed()))
+            || self.is_delayed(sample, min_rtt);
+        self.found
+    }
+
+    fn longest_train(&self, min_rtt: Span, window: Bytes, srtt: Span) -> Span {
+        if self.is_4 {
+            return self.on_clock(min_rtt / 2);
+        }
+        let rate = Rate::from_transfer(window * WINDOWS_PER_RTT, srtt);
+        (min_rtt + rate.time_for(GATHERED).min(MAX_ACK_DELAY)) / 2
+    }
+
+    fn is_long_train(&mut self, now: Time, longest: Span) -> bool {
+        if now.since(self.last_ack) > ACK_DELTA {
             return false;
         }
-        self.last_ack_ms = now_ms;
-        now_ms - self.round_start_ms > milliseconds(min_rtt / 2)
+        self.last_ack = now;
+        now.since(self.round_start) > longest
     }
 
     fn is_delayed(&mut self, sample: Span, min_rtt: Span) -> bool {
-        if self.samples < MIN_SAMPLES {
-            self.samples += 1;
+        let is_early = self.samples < MIN_SAMPLES;
+        if is_early || !self.is_4 {
             self.round_min = Some(self.round_min.map_or(sample, |min| min.min(sample)));
-            return false;
         }
-        self.round_min.is_some_and(|min| min > min_rtt + threshold(min_rtt))
+        self.samples += u32::from(is_early);
+        !is_early && self.round_min.is_some_and(|min| min > min_rtt + threshold(min_rtt))
     }
-}
 
-fn milliseconds(span: Span) -> u64 {
-    span.as_nanos() / Span::from_millis(1).as_nanos()
+    /// As the kernel's clock shows it.
+    fn on_clock(&self, span: Span) -> Span {
+        let millis = Span::from_millis(1).as_nanos();
+        if self.is_4 { Span::from_nanos(span.as_nanos() / millis * millis) } else { span }
+    }
 }
 
 #[cfg(test)]
@@ -226,9 +278,9 @@ mod tests {
 
     /// The window at the end of each round until slow start is over, for CUBIC with one ACK per packet at this interval and
     /// rounds of 100 packets.
-    fn windows(gap: Span, rtt_of_round: impl Fn(u64) -> Span) -> Vec<f64> {
+    fn windows(mode: HystartMode, gap: Span, rtt_of_round: impl Fn(u64) -> Span) -> Vec<f64> {
         let context = Context { packet: PACKET, initial_window: PACKET * 20, seed: 1 };
-        let mut cubic = Cubic::new(&context, HystartMode::Linux);
+        let mut cubic = Cubic::new(&context, mode);
         let (mut rtt, mut now, mut windows) = (Rtt::default(), Time::ZERO, Vec::new());
         for number in 0..1000 {
             let round = number / 100;
@@ -265,16 +317,25 @@ mod tests {
 
     #[test]
     fn a_train_of_acks_that_is_longer_than_half_the_minimum_rtt_ends_slow_start() {
-        // 21 ms after the first of the round, of 40 ms: the 22nd ACK.
-        assert_eq!(windows(MS, |_| MS * 40), [20.0 + 22.0]);
-        assert_eq!(windows(MS * 3, |_| MS * 40).len(), 10, "3 ms are no train");
-        assert_eq!(windows(Span::ZERO, |_| MS * 40).len(), 10, "a burst is no train");
+        // 21 ms after the first of the round, of 40 ms and 1 ms for gathered packets: the 22nd ACK.
+        for mode in [HystartMode::Linux, HystartMode::Linux4] {
+            assert_eq!(windows(mode, MS, |_| MS * 40), [20.0 + 22.0]);
+            assert_eq!(windows(mode, MS * 3, |_| MS * 40).len(), 10, "3 ms are no train");
+            assert_eq!(windows(mode, Span::ZERO, |_| MS * 40).len(), 10, "a burst is no train");
+        }
+        // 20.5 ms: the older clock shows 20 of them, and allows 20.
+        let gap = Span::from_micros(500);
+        assert_eq!(windows(HystartMode::Linux, gap, |_| MS * 40), [20.0 + 43.0]);
+        assert_eq!(windows(HystartMode::Linux4, gap, |_| MS * 40), [20.0 + 43.0]);
     }
 
     #[test]
-    fn a_round_whose_first_eight_rtts_lie_an_eighth_above_the_minimum_ends_slow_start() {
+    fn a_round_whose_rtts_all_lie_an_eighth_above_the_minimum_ends_slow_start() {
         // The ninth decides.
-        assert_eq!(windows(Span::ZERO, |round| MS * if round < 2 { 80 } else { 91 }), [120.0, 220.0, 229.0]);
-        assert_eq!(windows(Span::ZERO, |round| MS * if round < 2 { 80 } else { 90 }).len(), 10);
+        for mode in [HystartMode::Linux, HystartMode::Linux4] {
+            let of = |rtt| windows(mode, Span::ZERO, |round| MS * if round < 2 { 80 } else { rtt });
+            assert_eq!(of(91), [120.0, 220.0, 229.0]);
+            assert_eq!(of(90).len(), 10);
+        }
     }
 }

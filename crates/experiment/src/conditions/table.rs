@@ -170,7 +170,7 @@ const ENDPOINT: &[Condition] = &[
     ),
     flag("like-linux", "like_linux", SWITCH).means(
         "Simulate Linux unless other flags differ: acks=delayed, recovery=rack, and the schemes' settings in \
-         Linux, such as cubic's hystart=on and variant=linux",
+         Linux (docs/how-to/drivers.md)",
     ),
     flag("series-bin", "endpoint.series_bin", time("1ms to 60s, such as 100ms"))
         .means("Bin width of time series"),

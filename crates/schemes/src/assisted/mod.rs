@@ -49,7 +49,7 @@ mod parameters;
 mod tests;
 
 use crate::in_kernel::{CONTROL_WITH_FLAGS, CUBIC, InKernel, LINKS};
-use crate::loss_based::{HYSTART, LossBased, hystart_mode};
+use crate::loss_based::{HYSTART, LossBased};
 use advice::{AdviceTracker, OwnRtt, SHOWS, WindowLaw};
 use cellcc_control::{
     Ack, Advice, Arguments, Context, Controller, Event, Feedback, Limits, Loss, Observer, Parameter,
@@ -84,17 +84,17 @@ pub(super) fn natcp() -> SchemeInfo {
     let entry = entry("natcp", summary, PAPER, parameters, |arguments, context| {
         (Mode::Replace, Delay::Advised, arguments.get(&fallback()).build(context))
     });
-    entry.in_linux(&[("guard", "off"), ("fallback", "cubic(hystart=on,variant=linux)")])
+    entry.in_linux(&[("guard", "off"), ("fallback", "cubic(hystart=linux,variant=linux)")])
 }
 
 pub(super) fn nacubic() -> SchemeInfo {
     let summary = "CUBIC under the window and the rate that the base station's advice allows";
     let parameters = [vec![HYSTART.into()], common(Fairness::Network)].concat();
     let entry = entry("nacubic", summary, PAPER, parameters, |arguments, context| {
-        let cubic = LossBased::new(Cubic::new(context, hystart_mode(arguments)));
+        let cubic = LossBased::new(Cubic::new(context, arguments.get(&HYSTART)));
         (Mode::Cap, Delay::Advised, Box::new(cubic))
     });
-    entry.in_linux(&[("hystart", "on"), ("guard", "off")])
+    entry.in_linux(&[("hystart", "linux"), ("guard", "off")])
 }
 
 pub(super) fn nacap() -> SchemeInfo {

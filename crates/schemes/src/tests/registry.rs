@@ -104,7 +104,7 @@ fn a_misspelt_name_is_answered_with_the_one_that_was_meant_first() {
 #[test]
 fn a_bad_value_is_answered_with_what_is_taken() {
     for (text, expected) in [
-        ("cubic(hystart=yes)", "`hystart=yes` is refused; hystart takes on or off"),
+        ("cubic(hystart=yes)", "`hystart=yes` is refused; hystart takes off, on, linux"),
         ("bbr(sampler=mean)", "`sampler=mean` is refused; sampler takes min, max"),
         (
             "rbbr(feedback-every=1.5)",
@@ -228,7 +228,7 @@ fn the_preset_of_a_bare_name_is_the_one_to_run_and_that_of_the_paper_is_known() 
         assert_eq!(default(text).as_deref(), Some(name), "{text}");
         assert!(scheme(text).info().papers_preset().is_some(), "{text}");
     }
-    assert_eq!((default("rbbr(profile=paced)"), default("cubic")), (None, None));
+    assert_eq!((default("rbbr(profile=paced)"), default("newreno")), (None, None));
 }
 
 #[test]

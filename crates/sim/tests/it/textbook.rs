@@ -56,6 +56,35 @@ fn newreno_follows_the_square_root_law_under_random_loss() {
 }
 
 #[test]
+fn linuxs_cubic_leaves_slow_start_where_linux_does() {
+    // Loss in % and completion in s of 10 MiB with Linux 6.18 through the emulator: medians of ten runs (docs/fidelity/emulator.md).
+    for (rtt_ms, thousandths, loss, completion) in [
+        (40, 500, 0.15, 1.95),
+        (40, 1000, 0.25, 1.95),
+        (40, 2000, 0.36, 1.95),
+        (80, 500, 0.22, 2.24),
+        (80, 1000, 0.48, 2.24),
+        (80, 2000, 0.0, 2.24),
+    ] {
+        let records = compare(&["cubic:sized(10.48576MB)"], "rate=50Mbit/s", |file| {
+            file.duration = Span::from_secs(6);
+            file.path = path(rtt_ms, QueueLimit::Bdp(thousandths));
+            file.like_linux = true;
+        });
+        let total = &records[1].total;
+        let (lost, completed) = (total.loss_ratio * 100.0, total.completion_time_s.unwrap());
+        assert!(
+            (lost - loss).abs() < 0.1,
+            "{rtt_ms} ms, {thousandths} thousandths of a BDP: {lost} % lost, in Linux {loss} %"
+        );
+        assert!(
+            (completed / completion - 1.0).abs() < 0.05,
+            "{rtt_ms} ms, {thousandths} thousandths of a BDP: {completed} s"
+        );
+    }
+}
+
+#[test]
 fn bbr_carries_under_random_loss_what_linux_carries() {
     // Mbit/s of Linux 6.18's BBR through the emulator on this path (docs/fidelity/emulator.md).
     for (loss, linux_mbit_s) in [(0.001, 94.3), (0.01, 92.5), (0.02, 91.4), (0.05, 89.1)] {
