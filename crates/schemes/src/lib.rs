@@ -8,6 +8,7 @@
 use cellcc_control::Registry;
 use in_kernel::InKernel;
 
+mod abba;
 mod abc;
 mod assisted;
 mod bbr;
@@ -67,6 +68,7 @@ pub fn registry() -> Registry {
         copa::scheme(),
         c2tcp::scheme(),
         roccet::scheme(),
+        abba::scheme(),
         vivace::scheme(),
         abc::scheme(),
         sprout::scheme(),

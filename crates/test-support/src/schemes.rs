@@ -1,7 +1,8 @@
 //! The one list of schemes for tests of all of them: a new scheme is in each.
 
 /// Settings that behave as schemes of their own.
-const VARIANTS: [&str; 17] = [
+const VARIANTS: [&str; 18] = [
+    "abba(revision=floor)",
     "bbr(sampler=max,pacing=off)",
     "bbr2(profile=alpha)",
     "bbr3(profile=google)",

@@ -98,6 +98,13 @@ struct Epoch {
 }
 
 impl Cubic {
+    /// The constant that scales the curve (RFC 9438, section 5.1), in packets per second cubed.
+    pub const C: f64 = C;
+    /// The share of the window that stays after a loss (RFC 9438, section 4.6).
+    pub const BETA: f64 = BETA;
+    /// The growth of the window that Reno would have (RFC 9438, section 4.3), in packets per RTT.
+    pub const ALPHA: f64 = ALPHA;
+
     /// The law at the beginning of a flow.
     pub fn new(context: &Context, hystart: HystartMode) -> Self {
         let window = context.initial_window.in_packets(context.packet);
