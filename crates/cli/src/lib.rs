@@ -250,7 +250,9 @@ fn list(word: &str, arguments: &[OsString]) -> Option<String> {
     let name = words[flag].trim_start_matches('-');
     let is_named = |arg: &&clap::Arg| arg.get_long() == Some(name) || name.chars().eq(arg.get_short());
     let arg = command.get_arguments().find(is_named)?;
-    let takes_list = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "LIST"));
+    let is_flag = word.starts_with('-');
+    let takes_list =
+        !is_flag && arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "LIST"));
     let parts: Vec<&str> =
         words[flag + 1..].iter().copied().take_while(|one| !one.starts_with('-')).collect();
     let (flag, list) = (words[flag], parts.join(","));

@@ -395,6 +395,7 @@ fn a_list_written_with_spaces_is_refused_with_its_commas() {
         &["--schemes takes a list with commas between its parts: --schemes cubic,bbr,vegas"],
     );
     compare_refused(&["-s", "cubic", "bbr"], &["-s cubic,bbr"]);
+    compare_refused(&["-s", "cubic", "--vary", "x"], &["unexpected argument '--vary' found"]);
     compare_refused(&["--rtt", "20ms", "bbr"], &["unexpected argument 'bbr' found"]);
 }
 
