@@ -1,4 +1,5 @@
 use super::*;
+use crate::contract::Loss;
 use std::sync::{Arc, Mutex};
 
 const PACKET: Bytes = Bytes::new(1500);
