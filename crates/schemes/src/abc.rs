@@ -27,7 +27,7 @@
 
 use cellcc_control::{
     Ack, Context, Controller, Ecn, Event, Limits, Loss, Observer, Parameter, SchemeInfo, ShownValue,
-    growth::{Cubic, Growth, HystartMode},
+    growth::{Cubic, Growth, SlowStart},
     kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
@@ -178,7 +178,7 @@ struct Fallback {
 
 impl Fallback {
     fn new(context: &Context) -> Self {
-        Self { cubic: Cubic::new(context, HystartMode::Off), cut_at: None, in_recovery: false }
+        Self { cubic: Cubic::new(context, SlowStart::UntilLoss), cut_at: None, in_recovery: false }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) {

@@ -2,7 +2,7 @@
 
 use cellcc_control::{
     Ack, Controller, Event, InnerScheme, Limits, Loss, Observer, Parameter, Preset, SchemeInfo,
-    growth::{Cubic, CubicVariant, Growth, HystartMode, NewReno},
+    growth::{Cubic, CubicVariant, Growth, NewReno, SlowStart},
     kind,
 };
 use cellcc_units::Time;
@@ -47,13 +47,25 @@ impl<G: Growth + Clone> Controller for LossBased<G> {
 }
 
 /// The choice that the loss-based schemes have.
-pub(super) const HYSTART: Parameter<kind::Choice<HystartMode>> = Parameter::new(
+pub(super) const HYSTART: Parameter<kind::Choice<SlowStart>> = Parameter::new(
     "hystart",
-    kind::Choice(&[("off", HystartMode::Off), ("on", HystartMode::On), ("linux", HystartMode::Linux)]),
-    HystartMode::Off,
+    kind::Choice(&[
+        ("off", SlowStart::UntilLoss),
+        ("on", SlowStart::HystartPlusPlus),
+        ("linux", SlowStart::Linux),
+    ]),
+    SlowStart::UntilLoss,
     "slow start ends before a loss: `on`, HyStart++, when the RTT rises; `linux`, Linux's HyStart, also when acknowledgements arrive \
      for more than half an RTT without a pause",
     "RFC 9406; optional to RFC 5681 and RFC 9438 (section 4.10), hence off; Linux: tcp_cubic.c",
+);
+
+const SLOW_START: Parameter<kind::Choice<Option<SlowStart>>> = Parameter::new(
+    "slow-start",
+    kind::Choice(&[("hystart", None), ("search", Some(SlowStart::Search))]),
+    None,
+    "end of slow start: as `hystart` says, or `search`, SEARCH, when a quarter of the data sent an RTT ago has not arrived",
+    "draft-chung-ccwg-search-09",
 );
 
 const VARIANT: Parameter<kind::Choice<CubicVariant>> = Parameter::new(
@@ -71,11 +83,12 @@ pub(super) fn cubic() -> SchemeInfo {
         "a cubic function of the time since the last loss; the default of Linux, Windows and macOS",
         "RFC 9438",
         |arguments, context| {
-            let law = Cubic::new(context, arguments.get(&HYSTART)).with_variant(arguments.get(&VARIANT));
+            let slow_start = arguments.get(&SLOW_START).unwrap_or(arguments.get(&HYSTART));
+            let law = Cubic::new(context, slow_start).with_variant(arguments.get(&VARIANT));
             Box::new(LossBased::new(law))
         },
     )
-    .parameters(vec![HYSTART.into(), VARIANT.into()])
+    .parameters(vec![HYSTART.into(), SLOW_START.into(), VARIANT.into()])
     .presets(vec![
         Preset {
             parameter: VARIANT.name,
@@ -98,7 +111,7 @@ pub(super) fn cubic() -> SchemeInfo {
 
 /// CUBIC as the default of a parameter that takes a scheme.
 pub(super) fn inner_cubic() -> InnerScheme {
-    InnerScheme::new("cubic", |context| Box::new(LossBased::new(Cubic::new(context, HystartMode::Off))))
+    InnerScheme::new("cubic", |context| Box::new(LossBased::new(Cubic::new(context, SlowStart::UntilLoss))))
 }
 
 /// The scheme `newreno`: the growth law [`NewReno`], alone.

@@ -10,7 +10,7 @@ use crate::kernel_view::{KernelView, instant, micros, real, with_window};
 use cellcc_control::{
     Ack, Arguments, Assignment, Context, Controller, Event, Limits, Loss, Observer, SchemeInfo, Sent,
     ShownValue, Tag,
-    growth::{Cubic, CubicVariant, Growth, HystartMode},
+    growth::{Cubic, CubicVariant, Growth, SlowStart},
 };
 use cellcc_fixed::roccet::step::{RoccetSettings, RoccetStep};
 use cellcc_fixed::roccet::{Law, Roccet as Core, Sender};
@@ -94,7 +94,7 @@ impl Roccet {
 }
 
 fn law(context: &Context) -> Cubic {
-    Cubic::new(context, HystartMode::Off).with_variant(CubicVariant::Linux)
+    Cubic::new(context, SlowStart::UntilLoss).with_variant(CubicVariant::Linux)
 }
 
 impl Controller for Roccet {

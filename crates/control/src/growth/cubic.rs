@@ -29,7 +29,7 @@
 //! grows by alpha for ever (`bictcp_update` knows no `cwnd_prior`), and a cut leaves whole packets, rounded down
 //! (`cubictcp_recalc_ssthresh`).
 
-use super::hystart::{Hystart, HystartMode};
+use super::hystart::{Hystart, SlowStart};
 use super::new_reno::MIN_WINDOW_PACKETS;
 use super::{Growth, observe_ssthresh};
 use crate::contract::{Ack, Context, Event, Loss};
@@ -106,7 +106,7 @@ impl Cubic {
     pub const ALPHA: f64 = ALPHA;
 
     /// The law at the beginning of a flow.
-    pub fn new(context: &Context, hystart: HystartMode) -> Self {
+    pub fn new(context: &Context, hystart: SlowStart) -> Self {
         let window = context.initial_window.in_packets(context.packet);
         Self {
             packet_size: context.packet,

@@ -17,9 +17,10 @@
 //!
 //! Differences from the RFC: none in the rules. Off by default in both laws: RFC 9406 is optional to RFC 5681 and to
 //! RFC 9438 (section 4.10: MAY), Linux's Reno has nothing of the kind, and Linux's CUBIC carries the older HyStart, whose
-//! ACK-train test this is not: [`HystartMode::Linux`] is that one. A cellular link may vary its RTT by more than the threshold
+//! ACK-train test this is not: [`SlowStart::Linux`] is that one. A cellular link may vary its RTT by more than the threshold
 //! without a standing queue, which would end slow start early; the switch exists to measure that.
 
+use super::search::Search;
 use crate::contract::Ack;
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -38,18 +39,20 @@ const CSS_ROUNDS: u32 = 5;
 /// RFC 9406, section 4.3: packets that one ACK of an unpaced sender may add (`L`).
 const L: u64 = 8;
 
-/// The RTT test in slow start, or none.
+/// The test that ends slow start, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HystartMode {
-    /// Slow start ends at a loss only (RFC 5681).
-    Off,
+pub enum SlowStart {
+    /// None: slow start ends at a loss only (RFC 5681).
+    UntilLoss,
     /// HyStart++ (RFC 9406) in the initial slow start.
-    On,
+    HystartPlusPlus,
     /// Linux 6.18's HyStart, in every slow start until it has ended one; then CUBIC grows by a twentieth per RTT at least, until
     /// a loss tells where to stop.
     Linux,
     /// Linux 4.13's, whose clock counts milliseconds.
     Linux4,
+    /// SEARCH (draft-chung-ccwg-search) in the initial slow start.
+    Search,
 }
 
 /// The effect of one acknowledgement on a window in slow start.
@@ -64,13 +67,14 @@ pub(crate) struct Step {
 /// The state of slow start.
 #[derive(Debug, Clone)]
 pub(crate) struct Hystart {
-    mode: HystartMode,
+    mode: SlowStart,
     round: Option<u64>,
     last_round_min: Option<Span>,
     round_min: Option<Span>,
     samples: u32,
     conservative: Option<Conservative>,
     linux: LinuxHystart,
+    search: Search,
 }
 
 #[derive(Debug, Clone)]
@@ -82,7 +86,7 @@ struct Conservative {
 }
 
 impl Hystart {
-    pub(crate) fn new(mode: HystartMode) -> Self {
+    pub(crate) fn new(mode: SlowStart) -> Self {
         Self {
             mode,
             round: None,
@@ -90,33 +94,37 @@ impl Hystart {
             round_min: None,
             samples: 0,
             conservative: None,
-            linux: LinuxHystart::new(mode == HystartMode::Linux4),
+            linux: LinuxHystart::new(mode == SlowStart::Linux4),
+            search: Search::default(),
         }
     }
 
     /// Linux's HyStart, either version.
     fn is_linuxs(&self) -> bool {
-        matches!(self.mode, HystartMode::Linux | HystartMode::Linux4)
+        matches!(self.mode, SlowStart::Linux | SlowStart::Linux4)
     }
 
     /// Linux 6.18's HyStart.
     pub(crate) fn is_linux(&self) -> bool {
-        self.mode == HystartMode::Linux
+        self.mode == SlowStart::Linux
     }
 
     /// A time-out begins slow start again: Linux looks for its end once more (`cubictcp_state`).
     pub(crate) fn on_timeout(&mut self) {
-        self.linux = LinuxHystart::new(self.mode == HystartMode::Linux4);
+        self.linux = LinuxHystart::new(self.mode == SlowStart::Linux4);
     }
 
     /// An acknowledgement in slow start at this window. `initial`: no loss has set ssthresh so far (RFC 9406, section 4.3: only
     /// the initial slow start is watched, later ones know where to stop).
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, initial: bool, window: Bytes) -> Step {
-        if self.mode == HystartMode::Off || !(initial || self.mode == HystartMode::Linux) {
+        if self.mode == SlowStart::UntilLoss || !(initial || self.mode == SlowStart::Linux) {
             return Step { growth: ack.bytes, leave: false };
         }
         if self.is_linuxs() {
             return Step { growth: ack.bytes, leave: self.linux.leaves(ack, window) };
+        }
+        if self.mode == SlowStart::Search {
+            return Step { growth: ack.bytes, leave: self.search.leaves(ack) };
         }
         let leave = self.begin_round(ack.round);
         let allowed = ack.bytes.min(ack.packet_size * L);
@@ -269,7 +277,7 @@ impl LinuxHystart {
 
 #[cfg(test)]
 mod tests {
-    use crate::growth::{Cubic, Growth, HystartMode};
+    use crate::growth::{Cubic, Growth, SlowStart};
     use crate::{Ack, Context, Rtt};
     use cellcc_units::{Bytes, Span, Time};
 
@@ -278,7 +286,7 @@ mod tests {
 
     /// The window at the end of each round until slow start is over, for CUBIC with one ACK per packet at this interval and
     /// rounds of 100 packets.
-    fn windows(mode: HystartMode, gap: Span, rtt_of_round: impl Fn(u64) -> Span) -> Vec<f64> {
+    fn windows(mode: SlowStart, gap: Span, rtt_of_round: impl Fn(u64) -> Span) -> Vec<f64> {
         let context = Context { packet: PACKET, initial_window: PACKET * 20, seed: 1 };
         let mut cubic = Cubic::new(&context, mode);
         let (mut rtt, mut now, mut windows) = (Rtt::default(), Time::ZERO, Vec::new());
@@ -318,21 +326,21 @@ mod tests {
     #[test]
     fn a_train_of_acks_that_is_longer_than_half_the_minimum_rtt_ends_slow_start() {
         // 21 ms after the first of the round, of 40 ms and 1 ms for gathered packets: the 22nd ACK.
-        for mode in [HystartMode::Linux, HystartMode::Linux4] {
+        for mode in [SlowStart::Linux, SlowStart::Linux4] {
             assert_eq!(windows(mode, MS, |_| MS * 40), [20.0 + 22.0]);
             assert_eq!(windows(mode, MS * 3, |_| MS * 40).len(), 10, "3 ms are no train");
             assert_eq!(windows(mode, Span::ZERO, |_| MS * 40).len(), 10, "a burst is no train");
         }
         // 20.5 ms: the older clock shows 20 of them, and allows 20.
         let gap = Span::from_micros(500);
-        assert_eq!(windows(HystartMode::Linux, gap, |_| MS * 40), [20.0 + 43.0]);
-        assert_eq!(windows(HystartMode::Linux4, gap, |_| MS * 40), [20.0 + 43.0]);
+        assert_eq!(windows(SlowStart::Linux, gap, |_| MS * 40), [20.0 + 43.0]);
+        assert_eq!(windows(SlowStart::Linux4, gap, |_| MS * 40), [20.0 + 43.0]);
     }
 
     #[test]
     fn a_round_whose_rtts_all_lie_an_eighth_above_the_minimum_ends_slow_start() {
         // The ninth decides.
-        for mode in [HystartMode::Linux, HystartMode::Linux4] {
+        for mode in [SlowStart::Linux, SlowStart::Linux4] {
             let of = |rtt| windows(mode, Span::ZERO, |round| MS * if round < 2 { 80 } else { rtt });
             assert_eq!(of(91), [120.0, 220.0, 229.0]);
             assert_eq!(of(90).len(), 10);

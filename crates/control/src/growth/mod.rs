@@ -4,6 +4,7 @@
 mod cubic;
 mod hystart;
 mod new_reno;
+mod search;
 
 use crate::contract::{Ack, Event, Loss};
 use crate::observer::Observer;
@@ -11,7 +12,7 @@ use crate::observer::ShownValue;
 use cellcc_units::{Bytes, Time};
 
 pub use cubic::{Cubic, CubicVariant};
-pub use hystart::HystartMode;
+pub use hystart::SlowStart;
 pub use new_reno::NewReno;
 
 /// The values that the laws expose: NewReno the first, CUBIC all.

@@ -24,7 +24,7 @@
 //! ACKs: every driver here knows what is in flight (as SACK and QUIC do). Slow start takes whatever one ACK acknowledges
 //! (RFC 9002), where RFC 5681 stops at one packet and RFC 3465 at two.
 
-use super::hystart::{Hystart, HystartMode};
+use super::hystart::{Hystart, SlowStart};
 use super::{Growth, observe_ssthresh};
 use crate::contract::{Ack, Context, Event, Loss};
 use crate::observer::Observer;
@@ -57,11 +57,11 @@ struct State {
 impl NewReno {
     /// The law at the beginning of a flow, with the slow start of RFC 5681.
     pub fn new(context: &Context) -> Self {
-        Self::with_hystart(context, HystartMode::Off)
+        Self::with_hystart(context, SlowStart::UntilLoss)
     }
 
     /// Builds it with a choice of slow start.
-    pub fn with_hystart(context: &Context, hystart: HystartMode) -> Self {
+    pub fn with_hystart(context: &Context, hystart: SlowStart) -> Self {
         Self {
             packet_size: context.packet,
             initial_window: context.initial_window,

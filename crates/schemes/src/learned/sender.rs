@@ -8,7 +8,7 @@
 
 use cellcc_control::{
     Ack, Context, Event, Limits, Loss, Observer,
-    growth::{Cubic, CubicVariant, Growth, HystartMode},
+    growth::{Cubic, CubicVariant, Growth, SlowStart},
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 
@@ -65,7 +65,7 @@ impl Sender {
     /// At the beginning of a flow: of CUBIC, where the agent multiplies its window.
     pub(super) fn new(steers_cubic: bool, context: &Context) -> Self {
         let under_agent = steers_cubic.then(|| OrcaSender {
-            cubic: Cubic::new(context, HystartMode::Linux4).with_variant(CubicVariant::Linux),
+            cubic: Cubic::new(context, SlowStart::Linux4).with_variant(CubicVariant::Linux),
             packet: context.packet,
             inflight: Bytes::ZERO,
             smoothed_rtt: Span::ZERO,

@@ -4,7 +4,7 @@ use crate::in_kernel::{CUBIC, InKernel, KernelCore, LINKS, MapSettings, RENO};
 use crate::kernel_view::{micros, q16, target};
 use cellcc_control::{
     Ack, Arguments, Assignment, Context, Event, Loss, Parameter, ParameterInfo, Preset,
-    growth::{Cubic, Growth, HystartMode, NewReno},
+    growth::{Cubic, Growth, NewReno, SlowStart},
     kind::{self, TimeOrMultiple},
 };
 use cellcc_fixed::{
@@ -246,7 +246,7 @@ impl Settings {
     pub(super) fn aimd(&self, context: &Context) -> Box<dyn Growth> {
         let mut aimd: Box<dyn Growth> = match self.aimd {
             Aimd::Reno => Box::new(NewReno::new(context)),
-            Aimd::Cubic => Box::new(Cubic::new(context, HystartMode::Off)),
+            Aimd::Cubic => Box::new(Cubic::new(context, SlowStart::UntilLoss)),
             Aimd::Off => Box::new(FixedAimd::new(context)),
         };
         if !self.slow_start {
