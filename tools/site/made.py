@@ -29,7 +29,8 @@ def catalogue(read, schemes):
         name = scheme["scheme"]
         page = page_of(read, name)
         more = f" [Its page](../{page})." if page else ""
-        text += f"\n## `{name}`\n\n{scheme['summary']}. Source: {scheme['source']}.{more}\n\n"
+        held = f" Held against {scheme['held_against']}." if "held_against" in scheme else ""
+        text += f"\n## `{name}`\n\n{scheme['summary']}. Source: {scheme['source']}.{held}{more}\n\n"
         rows = [(f"`{one['parameter']}`", f"`{one['default']}`", one["takes"], one["meaning"], one["source"]) for one in scheme["parameters"]]
         text += table(("parameter", "default", "takes", "meaning", "source"), rows) + "\n"
         presets = scheme.get("presets", [])

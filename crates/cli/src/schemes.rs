@@ -3,7 +3,7 @@
 use crate::exit::{Exit, print};
 use crate::grid;
 use crate::terminal;
-use cellcc_control::{Preset, SchemeInfo, ShownValue};
+use cellcc_control::{HeldAgainst, Preset, SchemeInfo, ShownValue};
 use cellcc_report::TableFormat;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -27,6 +27,10 @@ struct SchemeObject<'a> {
     scheme: &'a str,
     summary: &'a str,
     source: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_against: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_for: Option<&'a str>,
     parameters: Vec<ParameterObject<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     presets: Vec<PresetObject<'a>>,
@@ -92,6 +96,8 @@ fn object(info: &SchemeInfo) -> SchemeObject<'_> {
         scheme: &info.name,
         summary: &info.summary,
         source: &info.source,
+        held_against: info.held_against.map(|held| held.by),
+        not_for: info.held_against.map(|held| held.not_for),
         parameters: parameters.collect(),
         presets: presets.collect(),
     }
@@ -142,6 +148,9 @@ fn described(schemes: &[&SchemeInfo]) -> String {
     let mut text = String::new();
     for info in schemes {
         let _ = writeln!(text, "{}\n  {}\n  Source: {}", info.name, info.summary, info.source);
+        if let Some(HeldAgainst { by, not_for }) = info.held_against {
+            let _ = writeln!(text, "  Held against {by}\n  Not for {not_for}");
+        }
         if let Some(rule) = rule(info) {
             let _ = writeln!(text, "  {rule}");
         }

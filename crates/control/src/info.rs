@@ -20,6 +20,8 @@ pub struct SchemeInfo {
     pub summary: Cow<'static, str>,
     /// Paper, RFC or draft.
     pub source: Cow<'static, str>,
+    /// The program or the figures of others that it was held against.
+    pub held_against: Option<HeldAgainst>,
     /// Everything that can be set.
     pub parameters: Vec<ParameterInfo>,
     /// Values under one name; at most one preset of a scheme is in force.
@@ -36,6 +38,15 @@ pub struct SchemeInfo {
     pub needs: Needs,
     /// Builds the controller; nothing does for a controller with a transport's own interface.
     build: Option<BuildController>,
+}
+
+/// A comparison of an implementation with a program or with figures of others, such as its authors'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldAgainst {
+    /// Whose they are, in how many cells, and how far off it is.
+    pub by: &'static str,
+    /// The use for which the comparison says that it is unfit.
+    pub not_for: &'static str,
 }
 
 /// Builds a controller from checked arguments.
@@ -87,6 +98,7 @@ impl SchemeInfo {
             name: name.into(),
             summary: summary.into(),
             source: source.into(),
+            held_against: None,
             parameters: Vec::new(),
             presets: Vec::new(),
             shows: Vec::new(),
@@ -95,6 +107,12 @@ impl SchemeInfo {
             needs: Needs::default(),
             build: None,
         }
+    }
+
+    /// Was held against this.
+    #[must_use]
+    pub fn held_against(self, held: HeldAgainst) -> Self {
+        Self { held_against: Some(held), ..self }
     }
 
     /// Takes these parameters.

@@ -46,7 +46,7 @@ pub use contract::{
 };
 pub use flow::{Episode, Flow};
 pub use guard::{Guard, Promise};
-pub use info::{BuildReceiver, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
+pub use info::{BuildReceiver, HeldAgainst, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
 pub use kind::{InnerScheme, TimeOrMultiple};
 pub use message::{ArrivalReport, Feedback, ReportedPacket, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};

@@ -19,6 +19,7 @@ mod copa;
 mod fixed_rate;
 mod fixed_window;
 mod gcc;
+mod held_against;
 #[doc(hidden)]
 pub mod in_kernel;
 mod kernel_view;
@@ -49,7 +50,7 @@ pub use rbbr::{Estimation, RateFeedback, RateSignal};
 /// The schemes that come with cellcc, in the order in which they are listed. Those of `learned`, which need a file each, are
 /// registered by a program whose user may name files.
 pub fn registry() -> Registry {
-    Registry::new([
+    let schemes = [
         reminis::scheme(),
         rbbr::scheme(),
         assisted::natcp(),
@@ -78,7 +79,8 @@ pub fn registry() -> Registry {
         tide::scheme(),
         fixed_window::scheme(),
         fixed_rate::scheme(),
-    ])
+    ];
+    Registry::new(schemes.map(held_against::with))
 }
 
 /// The schemes that also run in the kernel's TCP, in the order of lists.

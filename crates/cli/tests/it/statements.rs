@@ -124,3 +124,43 @@ fn each_sample_of_a_message_is_read_by_the_reader_of_its_kind() {
     let path = FeedbackPath { network: Span::ZERO, delay: Span::ZERO };
     FeedbackFile::read(&file("feedback-file"), path).expect("a feedback file");
 }
+
+/// The paragraph of a scheme's page, which stands below a mark and is written where `CELLCC_WRITE_DOCS` is set.
+#[test]
+fn the_page_of_each_scheme_says_what_it_was_held_against() {
+    let folder = Path::new(ROOT).join("docs/algorithms");
+    let pages: Vec<_> =
+        fs::read_dir(folder).expect("pages").map(|page| page.expect("a page").path()).collect();
+    for info in cellcc_schemes::registry().schemes() {
+        let Some(held) = info.held_against else { continue };
+        let mark = format!("<!-- held against: {} -->\n", info.name);
+        let holder = pages.iter().find(|page| fs::read_to_string(page).expect("a page").contains(&mark));
+        let page = holder.unwrap_or_else(|| panic!("no page has the line `{}`", mark.trim()));
+        let text = fs::read_to_string(page).expect("a page");
+        let (before, after) = text.split_once(&mark).expect("found above");
+        let rest = after.split_once("\n\n").map_or(String::new(), |(_, rest)| format!("\n{rest}"));
+        let says =
+            format!("`{}` was held against {}. Do not use it for {}.", info.name, held.by, held.not_for);
+        let written = format!("{before}{mark}{}\n{rest}", cellcc_report::wrapped(&says, 140).trim_end());
+        if std::env::var_os("CELLCC_WRITE_DOCS").is_some() {
+            fs::write(page, &written).expect("the page is written");
+        }
+        assert_eq!(fs::read_to_string(page).expect("a page"), written, "set CELLCC_WRITE_DOCS=1 to write it");
+    }
+}
+
+/// The registry's entries repeat the counts of docs/fidelity/claims.md.
+#[test]
+fn schemes_were_held_against_their_papers_with_the_verdicts_of_the_claims() {
+    let claims = read("docs/fidelity/claims.md");
+    let registry = cellcc_schemes::registry();
+    for (paper, scheme) in [("Reminis", "reminis"), ("RBBR", "rbbr"), ("NATCP", "natcp"), ("Verus", "verus")]
+    {
+        let row = claims.lines().find(|line| line.starts_with(&format!("| {paper} |"))).expect("a row");
+        let counts: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [all, hit, partly] = [counts[2], counts[3], counts[4]];
+        let held = registry.parse(scheme).expect("a scheme").info().held_against.expect("its paper");
+        let says = format!("{hit} of {all} claims hit, {partly} partly");
+        assert!(held.by.contains(&says), "{scheme}: {says}, and not {}", held.by);
+    }
+}

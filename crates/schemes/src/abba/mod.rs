@@ -17,7 +17,7 @@
 //! Source: draft-kazuho-ccwg-abba, September 2026, without its author's program. The working draft changed its law in that month,
 //! and each file quotes its revision by the titles and numbers of sections. Nothing but the two texts was read.
 //!
-//! # Differences from the draft, and what it leaves open
+//! # Differences from the draft, and its open points
 //!
 //! - CUBIC is ours (RFC 9438, [`Cubic`]) without HyStart++, which the draft permits and does not ask for. The author's stack starts
 //!   with Rapid Start and grows by Cuback, two more drafts.
@@ -71,7 +71,7 @@ pub(super) fn scheme() -> SchemeInfo {
     .shows(&cellcc_control::growth::SHOWS)
 }
 
-/// A revision of the draft: what it observes of the path.
+/// A revision of the draft: its observations of the path.
 trait Model: Clone + Default + Send {
     /// An acknowledgement, after CUBIC has taken it.
     fn on_ack(&mut self, seen: &Seen<'_>) -> Pace;

@@ -91,7 +91,7 @@ fn a_tenfold_rate_is_found_sooner_than_by_cubic_and_by_the_floor_first() {
     assert!(floor > 2.0 * line && line > 2.0 * cubic, "{cubic} {line} {floor}");
 }
 
-/// The author's figure for CUBIC on a path that loses in 5 % of its rounds is 46.7 %; rate and RTT are not in what was read.
+/// The author's figure for CUBIC on a path that loses in 5 % of its rounds is 46.7 %; the source names neither rate nor RTT.
 #[test]
 fn with_a_loss_in_5_percent_of_the_rounds_both_revisions_use_more_than_cubic() {
     let [cubic, line, floor] = ["cubic", LINE, FLOOR].map(|scheme| {
