@@ -89,21 +89,25 @@ pub struct Limits {
     pub budget: Option<Bytes>,
     /// A signal on the next packet to the receiver-side component; [`Sent::signal`] shows that it has left.
     pub signal: Option<Signal>,
-    /// The rate that an adaptive application should produce, headers included; `None` where the scheme does not say.
-    pub media_rate: Option<Rate>,
+    /// For an adaptive application; `None` where the scheme does not say.
+    pub media: Option<Media>,
+}
+
+/// The limits of an application that adapts its rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Media {
+    /// The rate that it should produce, headers included.
+    pub rate: Rate,
+    /// Bytes that leave at the pacing rate even where it has no data: as padding then, a probe of the path. The controller counts
+    /// down in [`on_sent`](Controller::on_sent). A driver that has no padding sends data alone.
+    pub padding: Bytes,
 }
 
 impl Limits {
     /// A window without pacing.
     pub const fn window_only(window: Bytes) -> Self {
-        Self {
-            window,
-            pacing_rate: None,
-            send_quantum: Bytes::ZERO,
-            budget: None,
-            signal: None,
-            media_rate: None,
-        }
+        Self { window, pacing_rate: None, send_quantum: Bytes::ZERO, budget: None, signal: None, media: None }
     }
 
     /// A window, and packets paced within it.
@@ -126,7 +130,23 @@ impl Limits {
     /// Limits with this rate for an adaptive application.
     #[must_use]
     pub const fn with_media_rate(self, media_rate: Rate) -> Self {
-        Self { media_rate: Some(media_rate), ..self }
+        self.with_media(media_rate, Bytes::ZERO)
+    }
+
+    /// Limits with this rate for an adaptive application, and so much of a probe.
+    #[must_use]
+    pub const fn with_media(self, rate: Rate, padding: Bytes) -> Self {
+        Self { media: Some(Media { rate, padding }), ..self }
+    }
+
+    /// The rate that an adaptive application should produce, headers included.
+    pub fn media_rate(&self) -> Option<Rate> {
+        self.media.map(|media| media.rate)
+    }
+
+    /// Bytes of a probe that are to leave: [`Media::padding`].
+    pub fn padding(&self) -> Bytes {
+        self.media.map_or(Bytes::ZERO, |media| media.padding)
     }
 }
 
@@ -140,12 +160,20 @@ pub struct Context {
     pub initial_window: Bytes,
     /// Seeds the generator of a scheme that draws random numbers.
     pub seed: u64,
+    /// The highest rate that the application produces, headers included; `None` where it always has more to send.
+    pub most_media: Option<Rate>,
 }
 
 impl Context {
     /// The inputs for a flow with full packets of this size, this first window and this seed.
     pub const fn new(packet: Bytes, initial_window: Bytes, seed: u64) -> Self {
-        Self { packet, initial_window, seed }
+        Self { packet, initial_window, seed, most_media: None }
+    }
+
+    /// The inputs for the flow of an application that produces at most this rate.
+    #[must_use]
+    pub const fn with_most_media(self, most_media: Option<Rate>) -> Self {
+        Self { most_media, ..self }
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Application {
 }
 
 impl Application {
+    /// The number of a segment without data, which a scheme sends to probe the path: [`cellcc_control::Media::padding`].
+    pub const PADDING: u64 = u64::MAX;
+
     /// The application of the flow `setup` in a run that ends at `run_end`.
     pub fn new(setup: &FlowSetup, endpoint: &Endpoint, run_end: Time) -> Self {
         Self {
@@ -130,6 +133,7 @@ impl Application {
     #[inline]
     pub fn payload(&self, segment: u64) -> Bytes {
         match self.source {
+            _ if segment == Self::PADDING => self.mss,
             Source::Sized(total) => last_shorter(segment, total, self.mss),
             Source::Frames { rate, .. } => {
                 last_shorter(segment % self.segments_per_frame(rate), frame_bytes(rate), self.mss)
@@ -144,6 +148,7 @@ impl Application {
     /// The frame of a segment, and that frame's number of segments.
     pub fn frame_of(&self, segment: u64) -> Option<(u64, u64)> {
         match self.source {
+            _ if segment == Self::PADDING => None,
             Source::Frames { rate, .. } => {
                 let segments = self.segments_per_frame(rate);
                 Some((segment / segments, segments))

@@ -79,6 +79,14 @@ impl FromStr for Pace {
 impl Source {
     /// Frames per second of [`Source::Frames`] and [`Source::Video`].
     pub const FRAMES_PER_SECOND: u64 = 60;
+
+    /// The highest rate that it produces, headers included; `None` for one that always has more.
+    pub fn most_media(&self) -> Option<Rate> {
+        match self {
+            Self::Video { max: rate, .. } | Self::Frames { rate, .. } | Self::Rate(rate) => Some(*rate),
+            Self::Bulk | Self::Sized(_) | Self::OnOff { .. } | Self::Steps(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Source {

@@ -16,6 +16,7 @@
 //! Differences from Linux: a segment counts as full, and no acknowledgement waits for the application to read. The RTT is that of
 //! the path without queues, as the handshake finds it.
 
+use cellcc_experiment::Application;
 use cellcc_experiment::{AckFrequency, AckPolicy, DelayedAcks};
 use cellcc_units::{Span, Time};
 use std::collections::BTreeSet;
@@ -59,6 +60,8 @@ impl AckSchedule {
     pub(crate) fn on_packet(&mut self, now: Time, number: u64, segment: u64) -> Due {
         match self {
             Self::Quic(quic) => quic.on_packet(now, number),
+            // It is no part of the stream.
+            Self::Linux(_) if segment == Application::PADDING => Due::Now,
             Self::Linux(linux) => linux.on_segment(now, segment),
         }
     }

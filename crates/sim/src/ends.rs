@@ -30,7 +30,8 @@ impl Ends {
             endpoint.packet(),
             endpoint.packet() * INITIAL_WINDOW_PACKETS,
             scenario.seed_of(Randomness::Flow(index)),
-        );
+        )
+        .with_most_media(setup.source.most_media());
         let application = Application::new(setup, endpoint, Time::ZERO + scenario.duration)
             .seeded(scenario.seed_of(Randomness::Frames(index)));
         let mut sender = Sender::new(scheme.build(&context), application, endpoint);

@@ -219,10 +219,13 @@ impl Sender {
         }
         let lost = self.lost_data.next();
         let data_at = if lost.is_some() { now } else { self.application.ready_at(now) };
+        let pads = data_at > now && !limits.padding().is_zero();
         if data_at > now && !probing {
-            self.resume_at = data_at;
             self.flow.mark_app_limited(now);
-            return None;
+            if !pads {
+                self.resume_at = data_at;
+                return None;
+            }
         }
         if limits.pacing_rate.is_some() && self.pacer.ready_at() > now && !probing {
             self.resume_at = self.pacer.ready_at();
@@ -234,7 +237,9 @@ impl Sender {
                 (segment, true)
             }
             None if data_at <= now => (self.application.take(now), false),
-            None => (self.probed_segment()?, true),
+            None if probing => (self.probed_segment()?, true),
+            // It is not repeated where it is lost.
+            None => (Application::PADDING, true),
         };
         Some(self.depart(now, segment, retransmission, &limits))
     }
@@ -247,7 +252,7 @@ impl Sender {
         let limits = self.flow.limits();
         let by_window = Rate::from_transfer(limits.window, self.flow.rtt().smoothed());
         let estimate = by_window.min(limits.pacing_rate.unwrap_or(Rate::MAX)).mul_f64(SHARE);
-        self.application.encode(now, limits.media_rate, estimate);
+        self.application.encode(now, limits.media_rate(), estimate);
     }
 
     #[inline(always)]
@@ -272,7 +277,7 @@ impl Sender {
         let packet = self.flow.on_sent(now, bytes);
         self.recovery.on_sent(Outstanding::new(packet, segment, retransmission));
         let packet = DataPacket { bytes, number: packet.number, segment, ecn: self.ecn, signal };
-        Departure { packet, retransmission }
+        Departure { packet, retransmission: retransmission && segment != Application::PADDING }
     }
 
     /// The data of a probe without anything else to send; without them the probe is off.

@@ -18,7 +18,7 @@ use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"cellconv";
 /// The version of the format: of this file, and of its vocabularies.
-pub const FORMAT: u8 = 3;
+pub const FORMAT: u8 = 4;
 /// A block is written once its records have so many bytes.
 const BLOCK_BYTES: usize = 1 << 16;
 const BLOCK_HEAD_BYTES: usize = 8;

@@ -32,7 +32,7 @@ impl StepWriter {
             vocabulary: VOCABULARY.into(),
             scheme: schemes.into(),
             // The kernel's sockets have their own.
-            context: Context { packet: Bytes::ZERO, initial_window: Bytes::ZERO, seed: 0 },
+            context: Context::new(Bytes::ZERO, Bytes::ZERO, 0),
             code: env!("CARGO_PKG_VERSION").into(),
         };
         Self(Writer::new(destination, &header))

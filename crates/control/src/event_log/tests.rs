@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::io::{self, Read, Write};
 use std::sync::{Arc, LazyLock, Mutex};
 
-const CONTEXT: Context = Context { packet: Bytes::new(1500), initial_window: Bytes::new(15_000), seed: 1 };
+const CONTEXT: Context = Context::new(Bytes::new(1500), Bytes::new(15_000), 1);
 
 /// A scheme that decides nothing.
 struct Still;

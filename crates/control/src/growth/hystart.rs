@@ -287,7 +287,7 @@ mod tests {
     /// The window at the end of each round until slow start is over, for CUBIC with one ACK per packet at this interval and
     /// rounds of 100 packets.
     fn windows(mode: SlowStart, gap: Span, rtt_of_round: impl Fn(u64) -> Span) -> Vec<f64> {
-        let context = Context { packet: PACKET, initial_window: PACKET * 20, seed: 1 };
+        let context = Context::new(PACKET, PACKET * 20, 1);
         let mut cubic = Cubic::new(&context, mode);
         let (mut rtt, mut now, mut windows) = (Rtt::default(), Time::ZERO, Vec::new());
         for number in 0..1000 {

@@ -16,6 +16,8 @@ const BELOW: f64 = 5000.0;
 const GROWTH: f64 = 1.08;
 const LEAST_GROWTH: f64 = 1000.0;
 const LEAST_ADDITION: f64 = 4000.0;
+/// A probe takes the rate no lower than this share of the arrivals (libwebrtc's `kProbeDropThroughputFraction`).
+const LEAST_FOUND: f64 = 0.85;
 pub(super) const LEAST: f64 = 5000.0;
 /// Constants of the capacity (libwebrtc's `LinkCapacityEstimator`), in kbit/s.
 const CAPACITY_GAIN: f64 = 0.05;
@@ -123,19 +125,30 @@ impl Aimd {
         }
     }
 
-    /// A report came that shows this.
-    pub(super) fn on_report(&mut self, now: Time, usage: Usage, throughput: Option<f64>, rtt: Span) {
-        match usage {
-            Usage::Over => match throughput {
+    /// A report came that shows this; `found`: by a probe.
+    pub(super) fn on_report(
+        &mut self,
+        now: Time,
+        usage: Usage,
+        throughput: Option<f64>,
+        found: Option<f64>,
+        rtt: Span,
+    ) {
+        match (usage, found) {
+            (Usage::Over, _) => match throughput {
                 Some(throughput) if self.may_reduce(now, throughput, rtt) => self.decrease(now, throughput),
                 None if self.may_reduce(now, self.rate, rtt) => self.set(now, self.rate / 2.0),
                 _ => {}
             },
-            Usage::Under => {
+            (_, Some(found)) => {
+                let least = throughput.map_or(0.0, |throughput| (LEAST_FOUND * throughput).min(self.rate));
+                self.set(now, found.max(least));
+            }
+            (Usage::Under, None) => {
                 self.remember(throughput);
                 self.state = State::Hold;
             }
-            Usage::Normal => {
+            (Usage::Normal, None) => {
                 self.remember(throughput);
                 if self.state == State::Hold {
                     self.state = State::Increase;
@@ -222,13 +235,13 @@ mod tests {
         let at = |millis: u64| Time::from_nanos(millis * 1_000_000);
         let rtt = Span::from_millis(50);
         let mut aimd = Aimd::new(1e6);
-        aimd.on_report(at(1000), Usage::Over, Some(800_000.0), rtt);
+        aimd.on_report(at(1000), Usage::Over, Some(800_000.0), None, rtt);
         assert!((aimd.rate - 675_000.0).abs() < 1e-6, "{}", aimd.rate);
-        aimd.on_report(at(1020), Usage::Over, Some(500_000.0), rtt);
+        aimd.on_report(at(1020), Usage::Over, Some(500_000.0), None, rtt);
         assert!((aimd.rate - 675_000.0).abs() < 1e-6, "within an RTT");
-        aimd.on_report(at(1030), Usage::Over, Some(300_000.0), rtt);
+        aimd.on_report(at(1030), Usage::Over, Some(300_000.0), None, rtt);
         assert!((aimd.rate - 250_000.0).abs() < 1e-6, "less than half arrives: {}", aimd.rate);
-        aimd.on_report(at(1200), Usage::Over, Some(900_000.0), rtt);
+        aimd.on_report(at(1200), Usage::Over, Some(900_000.0), None, rtt);
         assert!(aimd.rate <= 250_000.0, "{}", aimd.rate);
     }
 
@@ -237,7 +250,7 @@ mod tests {
         let mut aimd = Aimd::new(1e6);
         for tick in 0..=20 {
             let now = Time::from_nanos(1_000_000_000 + tick * 50_000_000);
-            aimd.on_report(now, Usage::Normal, Some(1e6), Span::from_millis(50));
+            aimd.on_report(now, Usage::Normal, Some(1e6), None, Span::from_millis(50));
         }
         assert!((aimd.rate / 1e6 - 1.08).abs() < 0.002, "{}", aimd.rate);
     }

@@ -5,8 +5,11 @@
 //!    the slope over 20 groups is compared with a threshold that follows it.
 //! 3. Above it, the rate becomes 0.85 of the arrivals; below its negative, the rate waits; otherwise it grows: by 8 % in a
 //!    second, or near the link's observed rate by half a packet per response time.
-//! 4. Loss above 10 % lowers a second rate, below 2 % raises it; the smaller one is the target.
-//! 5. A frame leaves at 2.5 times the target. There is no window.
+//! 4. Losses of the last 5 s show a second rate: the likeliest of some, with a loss that the link has at any rate. The smaller one
+//!    is the target.
+//! 5. Probes, bursts of 15 ms above the target, measure the link: at 3 and 6 times the start, then at twice the target while that
+//!    is found; after a large drop; and where the application sends little. Padding fills them.
+//! 6. Packets leave at 1.1 times the target. There is no window.
 //!
 //! ```text
 //!             over-use                    over-use
@@ -16,42 +19,38 @@
 //!    +-------------------- normal -----------------> ^
 //! ```
 //!
-//! Source: libwebrtc's `goog_cc` as of its port (kixelated/goog_cc 0.1.4) for delay, throughput and capacity;
-//! draft-ietf-rmcat-gcc-02 for loss.
+//! Source: libwebrtc's `goog_cc` as of its port (kixelated/goog_cc 0.1.4).
 //!
 //! **Differences from libwebrtc.**
-//! - *No probes*: a sender here has no padding to send. So a start of 300 kbit/s takes as long as 8 % in a second take.
-//! - *Loss by the draft*: libwebrtc has a likelihood model now. At least 20 packets make a share, as in its older code.
-//! - *An application that does not follow `media_rate`* (it has had more to send for a quarter second) leaves at the target
-//!   itself: in WebRTC the encoder keeps to it.
+//! - *The encoder's highest rate is known and does not change*, so that no probe follows a change of the allocation.
+//! - *Probes every 5 s where the application sends little* are libwebrtc's for shared screens alone.
+//! - *No limit on a probe where the application always has more to send*: libwebrtc's is 5 Mbit/s if an application sets none.
+//! - *The sender's queue never holds 2 s*, from which on libwebrtc's leaves faster: the application clears it at 100 ms.
+//! - *An application that does not follow `media_rate`* sends at 1.1 times the target.
 //! - *A window of 4 s of the target*, which only keeps an outage from filling memory.
 
 mod aimd;
 mod delay;
+mod loss;
+mod probe;
 
 use crate::sent_history::SentHistory;
 use aimd::{Aimd, State, Throughput};
 use cellcc_control::{
-    Ack, ArrivalReport, ArrivalReporter, Context, Controller, Event, Limits, Loss, Observer, Parameter,
+    Ack, ArrivalReport, ArrivalReporter, Context, Controller, Limits, Loss, Observer, Parameter,
     ReportSchedule, SchemeInfo, Sent, ShownValue, Tag, kind,
 };
 use cellcc_units::{Bytes, Rate, Span, Time};
 use delay::{Detector, Usage};
+use loss::ByLoss;
+use probe::{Allowed, Prober};
 
 /// Reports (TWCC): times in 250 us, nothing twice.
 const REPEATS: u64 = 0;
 const UNIT: Span = Span::from_micros(250);
-/// The ratio to the target (libwebrtc).
-const PACING_GAIN: f64 = 2.5;
+/// The ratio to the target (libwebrtc's `kStrictPacingMultiplier`, of video whose sender estimates the rate).
+const PACING_GAIN: f64 = 1.1;
 const WINDOW: Span = Span::from_secs(4);
-/// An application that has more to send for so long does not follow the media rate: a dozen frames at 60 frames/s.
-const LONGEST_BACKLOG: Span = Span::from_millis(250);
-/// Constants of the rate by loss (draft, section 6).
-const LOW_LOSS: f64 = 0.02;
-const HIGH_LOSS: f64 = 0.1;
-const LOSS_GROWTH: f64 = 1.05;
-const LOSS_INTERVAL: Span = Span::from_millis(200);
-const LEAST_PACKETS: u64 = 20;
 
 const START: Parameter<kind::Rate> = Parameter::new(
     "start",
@@ -69,12 +68,21 @@ const FEEDBACK: Parameter<kind::Time> = Parameter::new(
     "libwebrtc's remote_estimator_proxy: 68 bytes may be 5 % of the rate, so 50 ms from 218 kbit/s on, and 250 ms at most",
 );
 
-const SHOWS: [ShownValue; 6] = [
+const PROBES: Parameter<kind::Switch> = Parameter::new(
+    "probes",
+    kind::Switch,
+    true,
+    "bursts above the target, filled with padding, measure the link",
+    "libwebrtc; without them the rate grows by 8 % a second, as in a call that may not send padding",
+);
+
+const SHOWS: [ShownValue; 7] = [
     ShownValue::number("target_mbit_s", "the media rate"),
     ShownValue::number("trend_ms", "the delay's trend, as it is compared with the threshold"),
     ShownValue::number("threshold_ms", "the threshold"),
     ShownValue::number("arriving_mbit_s", "the arrival rate"),
     ShownValue::switch("holds", "the rate waits"),
+    ShownValue::switch("probes", "a probe leaves"),
     ShownValue::switch("over_use", "the trend shows over-use"),
 ];
 
@@ -82,10 +90,10 @@ pub(super) fn scheme() -> SchemeInfo {
     SchemeInfo::new(
         "gcc",
         "WebRTC's rate for video calls: by the trend of the delay, and by loss",
-        "libwebrtc's goog_cc; draft-ietf-rmcat-gcc-02",
-        |arguments, context| Box::new(Gcc::new(arguments.get(&START), context)),
+        "libwebrtc's goog_cc",
+        |arguments, context| Box::new(Gcc::new(arguments.get(&START), arguments.get(&PROBES), context)),
     )
-    .parameters(vec![START.into(), FEEDBACK.into()])
+    .parameters(vec![START.into(), FEEDBACK.into(), PROBES.into()])
     .shows(&SHOWS)
     .with_receiver(|arguments, _| {
         Some(Box::new(ArrivalReporter::new(ReportSchedule {
@@ -105,14 +113,14 @@ struct Gcc {
     throughput: Throughput,
     aimd: Aimd,
     by_loss: ByLoss,
+    /// In bit/s.
+    target: f64,
+    prober: Prober,
     rtt: Span,
-    sent_at: Time,
-    /// Since when the application has always had more to send.
-    hungry_since: Option<Time>,
 }
 
 impl Gcc {
-    fn new(start: Rate, context: &Context) -> Self {
+    fn new(start: Rate, probes: bool, context: &Context) -> Self {
         let rate = bits(start).max(aimd::LEAST);
         Self {
             packet: context.packet,
@@ -120,15 +128,23 @@ impl Gcc {
             detector: Detector::new(),
             throughput: Throughput::new(),
             aimd: Aimd::new(rate),
-            by_loss: ByLoss { rate: f64::INFINITY, ..ByLoss::default() },
+            by_loss: ByLoss::new(),
+            target: rate,
+            prober: Prober::new(rate, probes, context.most_media),
             rtt: Span::from_millis(200),
-            sent_at: Time::ZERO,
-            hungry_since: None,
         }
     }
 
     fn target(&self) -> Rate {
-        Rate::from_bytes_per_sec((self.aimd.rate.min(self.by_loss.rate) / 8.0) as u64)
+        Rate::from_bytes_per_sec((self.target / 8.0) as u64)
+    }
+
+    fn allowed_probes(&self) -> Allowed {
+        match (self.detector.usage(), self.by_loss.state) {
+            (Usage::Normal, loss::State::ByDelay) => Allowed::All,
+            (Usage::Normal, loss::State::Increasing) => Allowed::Little,
+            _ => Allowed::None,
+        }
     }
 }
 
@@ -136,41 +152,11 @@ fn bits(rate: Rate) -> f64 {
     rate.as_bytes_per_sec() as f64 * 8.0
 }
 
-/// The rate by loss, in bit/s: none before a share of loss is known.
-#[derive(Debug, Default)]
-struct ByLoss {
-    rate: f64,
-    arrived: u64,
-    lost: u64,
-    changed_at: Time,
-}
-
-impl ByLoss {
-    fn on_report(&mut self, now: Time, arrived: u64, lost: u64, by_delay: f64) {
-        self.arrived += arrived;
-        self.lost += lost;
-        let all = self.arrived + self.lost;
-        if all < LEAST_PACKETS || now.since(self.changed_at) < LOSS_INTERVAL {
-            return;
-        }
-        let share = self.lost as f64 / all as f64;
-        let target = self.rate.min(by_delay);
-        if share < LOW_LOSS {
-            self.rate = target * LOSS_GROWTH;
-        } else if share > HIGH_LOSS {
-            self.rate = target * (1.0 - 0.5 * share);
-        }
-        self.rate = self.rate.max(aimd::LEAST);
-        (self.arrived, self.lost, self.changed_at) = (0, 0, now);
-    }
-}
-
 impl Controller for Gcc {
     fn on_sent(&mut self, sent: &Sent) -> Tag {
         self.packet = sent.packet_size;
         self.sent.on_sent(sent);
-        self.sent_at = sent.now;
-        self.hungry_since = if sent.app_limited { None } else { self.hungry_since.or(Some(sent.now)) };
+        self.prober.on_sent(sent.now, sent.number, sent.bytes);
         Tag::default()
     }
 
@@ -180,12 +166,6 @@ impl Controller for Gcc {
 
     fn on_loss(&mut self, _loss: &Loss<'_>) {}
 
-    fn on_event(&mut self, _now: Time, event: Event) {
-        if event == Event::AppLimited {
-            self.hungry_since = None;
-        }
-    }
-
     fn on_arrivals(&mut self, now: Time, report: &ArrivalReport) {
         let mut arrivals: Vec<_> = report
             .arrived()
@@ -193,21 +173,34 @@ impl Controller for Gcc {
             .collect();
         arrivals.sort_by_key(|(arrived_at, number, _)| (*arrived_at, *number));
         let Some(newest) = arrivals.iter().map(|(_, _, packet)| packet.sent_at).max() else { return };
-        for (arrived_at, _, packet) in &arrivals {
+        let mut recovered = false;
+        for (arrived_at, number, packet) in &arrivals {
             self.throughput.on_arrival(*arrived_at, packet.bytes);
+            self.prober.on_arrival(*number, packet.sent_at, *arrived_at, packet.bytes);
+            let before = self.detector.usage();
             self.detector.on_arrival(packet.sent_at, *arrived_at);
+            recovered |= before == Usage::Under && self.detector.usage() == Usage::Normal;
         }
-        let lost = self.sent.give_up(newest, Span::ZERO).len() as u64;
-        self.aimd.on_report(now, self.detector.usage(), self.throughput.rate(), self.rtt);
-        self.by_loss.on_report(now, arrivals.len() as u64, lost, self.aimd.rate);
+        let lost = self.sent.give_up(newest, Span::ZERO);
+        let found = self.prober.take_found();
+        self.aimd.on_report(now, self.detector.usage(), self.throughput.rate(), found, self.rtt);
+        let arrived: Vec<_> = arrivals.iter().map(|(_, _, packet)| *packet).collect();
+        self.by_loss.on_report(&loss::Report {
+            arrived: &arrived,
+            lost: &lost,
+            by_delay: self.aimd.rate,
+            arriving: self.throughput.rate(),
+            is_idle: self.prober.is_idle(),
+        });
+        self.target = self.by_loss.target(self.aimd.rate);
+        self.prober.on_target(now, self.target, self.allowed_probes(), recovered);
     }
 
     fn limits(&self) -> Limits {
         let target = self.target();
-        let hungry = self.hungry_since.is_some_and(|since| self.sent_at.since(since) > LONGEST_BACKLOG);
-        let pacing = if hungry { target } else { target.mul_f64(PACING_GAIN) };
         let window = target.bytes_in(WINDOW).max(self.packet * 10);
-        Limits::paced(window, pacing, self.packet).with_media_rate(target)
+        let (pacing, padding) = self.prober.leaving().unwrap_or((target.mul_f64(PACING_GAIN), Bytes::ZERO));
+        Limits::paced(window, pacing, self.packet).with_media(target, padding)
     }
 
     fn observe(&self, observer: &mut dyn Observer) {
@@ -219,6 +212,7 @@ impl Controller for Gcc {
             observer.value("arriving", "mbit_s", arriving / 1e6);
         }
         observer.switch("holds", self.aimd.state == State::Hold);
+        observer.switch("probes", self.prober.leaving().is_some());
         observer.switch("over_use", self.detector.usage() == Usage::Over);
     }
 }

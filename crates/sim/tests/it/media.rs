@@ -22,10 +22,36 @@ fn video(scheme: &str, link: &str) -> Metrics {
     over(&format!("{scheme}:video(150kbit/s..50Mbit/s,100ms)"), link, 60).total
 }
 
-/// The rate grows by 8 % a second: 13.5 s from 300 to 850 kbit/s.
+/// The probe at six times the start finds its rate after two reports, and each of four further ones takes about 100 ms.
 #[test]
-fn gcc_reaches_085_of_a_steady_link_within_20_seconds_and_its_queue_drains_after_an_overuse() {
-    let record = over("gcc:video(150kbit/s..50Mbit/s,100ms)", "rate=1Mbit/s", 60);
+fn gcc_finds_a_link_of_20_mbits_by_probes_within_three_seconds_and_its_queue_stays_short() {
+    let record = over("gcc:video(150kbit/s..50Mbit/s,100ms)", "rate=20Mbit/s", 30);
+    let target = series(&record, "flow0.target_mbit_s");
+    let reached = target.iter().position(|rate| *rate > 0.85 * 20.0).expect("reached");
+    assert!(reached < 30, "{reached} bins of 100 ms");
+    let total = record.total;
+    assert!(total.queueing_delay_mean_ms < Some(20.0) && total.utilisation > 0.7, "{total:?}");
+}
+
+/// Its probes are at 600 kbit/s, twice the highest rate of the encoder.
+#[test]
+fn padding_fills_a_probe_where_the_encoder_has_too_little_and_is_no_frame() {
+    let run = |scheme: &str| {
+        over(&format!("{scheme}:video(150kbit/s..300kbit/s,100ms)"), "rate=10Mbit/s", 30).total
+    };
+    let (probing, quiet) = (run("gcc"), run("gcc(probes=off)"));
+    assert!(probing.utilisation > quiet.utilisation, "{probing:?}");
+    assert_eq!(probing.frames, quiet.frames);
+    for total in [probing, quiet] {
+        let seen = (total.freezes, total.frames_discarded, total.retransmitted_packets);
+        assert_eq!(seen, (Some(0), Some(0), 0), "{total:?}");
+    }
+}
+
+/// Without probes the rate grows by 8 % a second: 13.5 s from 300 to 850 kbit/s.
+#[test]
+fn gcc_without_probes_reaches_085_of_a_steady_link_within_20_seconds_and_drains_after_an_overuse() {
+    let record = over("gcc(probes=off):video(150kbit/s..50Mbit/s,100ms)", "rate=1Mbit/s", 60);
     let target = series(&record, "flow0.target_mbit_s");
     let reached = target.iter().position(|rate| *rate > 0.85).expect("reached");
     assert!((130..200).contains(&reached), "{reached} bins of 100 ms");
