@@ -67,7 +67,7 @@ pub(super) struct ByLoss {
     share: f64,
     pub(super) state: State,
     estimate: f64,
-    /// Since when the growth is bounded, and by which rate.
+    /// Start and rate of the bound on growth.
     bounded: Option<(Time, f64)>,
 }
 
@@ -225,7 +225,7 @@ impl Channel {
 mod tests {
     use super::*;
 
-    /// Targets after 10 s of 300 packets a second at 3.6 Mbit/s, of which one in `every` is lost.
+    /// Targets after 10 s of 300 packets a second at 3.6 Mbit/s; one in `every` is lost.
     fn target(every: u64) -> (f64, State) {
         let mut by_loss = ByLoss::new();
         let packet = |number: u64| Departed {

@@ -284,7 +284,7 @@ impl Arrived {
 /// Detects a region in which the application, not the target, limits the rate.
 #[derive(Debug, Default)]
 struct Idle {
-    /// Bytes by which less was sent than the budget has.
+    /// Bytes of the budget that were not sent.
     unused: f64,
     sent_at: Option<Time>,
     since: Option<Time>,
