@@ -48,6 +48,9 @@ impl Base {
 pub(super) struct QueueDelay {
     /// Falls at once, rises by a quarter.
     pub(super) average: f64,
+    /// It moves at most once in this, or in a round trip where that is shorter.
+    interval: Span,
+    averaged_at: Time,
     most: f64,
     least: f64,
     variation: f64,
@@ -55,14 +58,26 @@ pub(super) struct QueueDelay {
 }
 
 impl QueueDelay {
-    pub(super) fn new() -> Self {
-        Self { average: 0.0, most: 0.0, least: 0.0, variation: 0.0, stepped_at: Time::ZERO }
+    pub(super) fn new(interval: Span) -> Self {
+        Self {
+            average: 0.0,
+            interval,
+            averaged_at: Time::ZERO,
+            most: 0.0,
+            least: 0.0,
+            variation: 0.0,
+            stepped_at: Time::ZERO,
+        }
     }
 
-    pub(super) fn on_report(&mut self, now: Time, delay: f64, srtt: Span) {
-        self.average = delay.min(self.average + RISE * (delay - self.average));
-        self.most = self.most.max(delay);
-        self.least = self.least.min(delay);
+    /// A report has this delay, and these extremes.
+    pub(super) fn on_report(&mut self, now: Time, delay: f64, (least, most): (f64, f64), srtt: Span) {
+        if now.since(self.averaged_at) >= self.interval.min(srtt) {
+            self.averaged_at = now;
+            self.average = delay.min(self.average + RISE * (delay - self.average));
+        }
+        self.most = self.most.max(most);
+        self.least = self.least.min(least);
         if now.since(self.stepped_at) >= LONGEST_STEP.min(srtt) {
             self.stepped_at = now;
             let varies = (self.most - self.least).clamp(0.0, MOST_VARIATION);
@@ -100,9 +115,9 @@ mod tests {
 
     #[test]
     fn the_average_falls_at_once_and_rises_by_a_quarter() {
-        let mut queue = QueueDelay::new();
+        let mut queue = QueueDelay::new(Span::ZERO);
         let average = |queue: &mut QueueDelay, delay| {
-            queue.on_report(at(0), delay, Span::from_millis(30));
+            queue.on_report(at(0), delay, (delay, delay), Span::from_millis(30));
             queue.average
         };
         assert_eq!([0.04, 0.04, 0.004].map(|delay| average(&mut queue, delay)), [0.01, 0.0175, 0.004]);
@@ -111,10 +126,10 @@ mod tests {
     #[test]
     fn a_delay_that_swings_by_10_ms_and_more_is_not_steady() {
         let steadiness = |swing: f64| {
-            let mut queue = QueueDelay::new();
+            let mut queue = QueueDelay::new(Span::ZERO);
             for step in 0..1000_u64 {
                 let delay = if step % 2 == 0 { 0.0 } else { swing };
-                queue.on_report(at(step * 30), delay, Span::from_millis(40));
+                queue.on_report(at(step * 30), delay, (delay, delay), Span::from_millis(40));
             }
             queue.steadiness()
         };

@@ -1,8 +1,9 @@
 //! SCReAM v2: congestion control for video over cellular links, with a window as its reference and a media rate of it.
 //!
 //! 1. The receiver reports when packets arrived and which were marked: every 25 ms; Ericsson's after 16 packets or 40 ms.
-//! 2. The window shrinks by the share of marks (alpha, as in DCTCP), by 0.3 for a loss, and by the queueing delay's excess over
-//!    half of its target, as if that were a mark; at most once per round, or per 25 ms.
+//! 2. The window shrinks by the share of marks (alpha, as in DCTCP), by 0.3 for a loss (Ericsson's only where more than 1 % is lost, or
+//!    the delay is high), and by the queueing delay's excess over half of its target, as if that were a mark; at most once per round,
+//!    or per 25 ms (Ericsson's 30).
 //! 3. It grows by a packet per round, and long after congestion by 2 % of itself; less where the window was when it last
 //!    shrank, and where the delay varies.
 //! 4. The media rate is the window per round-trip time. Packets are paced a tenth faster, and 1.5 to 3 windows may be in flight.
@@ -15,15 +16,14 @@
 //!                                                grow  ------------------------------------> media rate, pacing
 //! ```
 //!
-//! Source: WebRTC's SCReAM v2, and with `preset=ericsson` EricssonResearch/scream (c8f84c3) for its constants.
+//! Source: WebRTC's SCReAM v2, and with `preset=ericsson` EricssonResearch/scream (c8f84c3) for its constants and rules.
 //!
 //! **Differences from both.**
 //! - *The transport's acknowledgements free the window*, which only caps the data in flight; reports alone drive decisions.
 //! - *Where a frame ends is not known here*: no report leaves at its last packet, and a large frame is not paced faster.
-//! - *The sender's queue is the application's*: Ericsson's rate falls with it, here the application clears it.
+//! - *The sender's queue is the application's*: Ericsson's rate falls with it, here the application clears it. Ericsson's also
+//!   follows an RTT that is smoothed twice, and takes the smallest delay of 100 RTTs off the delay.
 //! - *Each change of the rate reaches the encoder*, without hysteresis.
-//! - *The first cut after a long time without congestion* is WebRTC's: by alpha as it was. Ericsson's takes a quarter, and
-//!   alpha is a half.
 //! - *WebRTC has moved on since*: it judges losses by their share, and small windows by the media rate alone.
 //! - *Without `l4s` packets are not ECN-capable*: Ericsson's factor of 0.9 for classic marks has no use.
 
@@ -42,6 +42,8 @@ use window::{Congestion, Round, Window};
 /// RFC 8888's unit of time, 1/1024 s. The newest packets are in a report whether an earlier one had them or not.
 const UNIT: Span = Span::from_nanos(976_562);
 const REPEATS: u64 = 32;
+/// Target of the queueing delay, in seconds (both; Ericsson's programs set it).
+const DELAY_TARGET: f64 = 0.06;
 /// A packet is lost where one that left this much later has arrived (both).
 const REORDERING: Span = Span::from_millis(30);
 /// Without a transmission for this time, the data in flight are forgotten.
@@ -73,8 +75,6 @@ const L4S: Parameter<kind::Switch> = Parameter::new(
 /// The constants in which the two implementations differ.
 #[derive(Debug, PartialEq)]
 struct Constants {
-    /// In seconds.
-    delay_target: f64,
     base_period: Span,
     base_periods: usize,
     /// Growth in a round relative to the window, long after congestion; and the rounds until that is in full.
@@ -87,6 +87,14 @@ struct Constants {
     /// Ratio to the media rate.
     pacing: f64,
     start_alpha: f64,
+    /// The shortest time between two reactions to congestion, and the round-trip time above which each is smaller.
+    reaction: Span,
+    /// A loss counts where more than this share of packets is lost, or the delay is above a quarter of its target.
+    tolerated_loss: f64,
+    /// WebRTC: the delay is a report's mean. Growth waits with the reactions, and is slower for small windows, short round trips
+    /// and some delay; a small window shrinks less, and alpha is set after a calm. Ericsson: the delay is the newest packet's,
+    /// once in `reaction`.
+    by_report: bool,
     /// Alpha moves at most once in this time, or in a round trip where that is shorter, by all packets since it last moved.
     alpha_interval: Span,
     /// The receiver reports after so many packets, or so long after its last report. WebRTC's does by time alone
@@ -100,7 +108,6 @@ struct Constants {
 }
 
 const WEBRTC: Constants = Constants {
-    delay_target: 0.06,
     base_period: Span::from_secs(60),
     base_periods: 10,
     growth: 0.02,
@@ -108,6 +115,9 @@ const WEBRTC: Constants = Constants {
     nearness: 2.0,
     allowance: 1.1,
     pacing: 1.1,
+    reaction: Span::from_millis(25),
+    tolerated_loss: 0.0,
+    by_report: true,
     start_alpha: 0.0,
     alpha_interval: Span::ZERO,
     report_packets: 400,
@@ -117,7 +127,6 @@ const WEBRTC: Constants = Constants {
 };
 
 const ERICSSON: Constants = Constants {
-    delay_target: 0.1,
     base_period: Span::from_secs(10),
     base_periods: 50,
     growth: 0.05,
@@ -125,6 +134,9 @@ const ERICSSON: Constants = Constants {
     nearness: 8.0,
     allowance: 2.0,
     pacing: 1.5,
+    reaction: Span::from_millis(30),
+    tolerated_loss: 0.01,
+    by_report: false,
     start_alpha: 0.1,
     alpha_interval: Span::from_millis(10),
     report_packets: 16,
@@ -189,6 +201,8 @@ struct News {
     delays: f64,
     holds: f64,
     newest: Option<(Time, Time)>,
+    /// The smallest and the largest one-way delay.
+    extremes: Option<(f64, f64)>,
 }
 
 impl Scream {
@@ -202,7 +216,7 @@ impl Scream {
             srtt: None,
             hold: Span::ZERO,
             base: Base::new(constants.base_period, constants.base_periods),
-            queue: QueueDelay::new(),
+            queue: QueueDelay::new(if constants.by_report { Span::ZERO } else { constants.reaction }),
             window: Window::new(constants, context),
             low_at: None,
             drains_until: None,
@@ -217,7 +231,10 @@ impl Scream {
             news.packets += 1;
             news.marked += u64::from(is_marked);
             news.unmarked_bytes += if is_marked { Bytes::ZERO } else { departed.bytes };
-            news.delays += packet.arrived_at.as_secs_f64() - departed.sent_at.as_secs_f64();
+            let delay = one_way(departed.sent_at, packet.arrived_at);
+            news.delays += delay;
+            let (least, most) = news.extremes.unwrap_or((delay, delay));
+            news.extremes = Some((least.min(delay), most.max(delay)));
             news.holds += report.sent_at.since(packet.arrived_at).as_secs_f64();
             news.newest = news.newest.max(Some((departed.sent_at, packet.arrived_at)));
         }
@@ -245,6 +262,11 @@ impl Scream {
         let drains = if self.drains_until.is_some() { 0.5 } else { 1.0 };
         Rate::from_bytes_per_sec((by_window / self.constants.divisor * (1.0 - small) * drains) as u64)
     }
+}
+
+/// In seconds; the clocks may differ.
+fn one_way(sent_at: Time, arrived_at: Time) -> f64 {
+    arrived_at.as_secs_f64() - sent_at.as_secs_f64()
 }
 
 impl Controller for Scream {
@@ -275,15 +297,23 @@ impl Controller for Scream {
         self.srtt = Some(srtt);
         let count = news.packets as f64;
         self.hold = (self.hold * 7 + Span::from_secs_f64(news.holds / count)) / 8;
-        let delay = self.base.above(now, news.delays / count);
-        self.queue.on_report(now, delay, srtt);
+        let mean = news.delays / count;
+        let (delay, (least, most)) = if self.constants.by_report {
+            (mean, (mean, mean))
+        } else {
+            (one_way(sent_at, arrived_at), news.extremes.unwrap_or((mean, mean)))
+        };
+        let least = self.base.above(now, least);
+        let (delay, most) = (self.base.above(now, delay), self.base.above(now, most));
+        self.queue.on_report(now, delay, (least, most), srtt);
         self.watch_base(now, delay, srtt);
-        let lost = !self.sent.give_up(sent_at, REORDERING).is_empty();
+        let lost = self.sent.give_up(sent_at, REORDERING).len() as u64;
         self.window.on_round(&Round {
             now,
             srtt,
             packet: self.packet,
             congestion: Congestion { lost, arrived: news.packets, marked: news.marked },
+            latest: delay,
             delay: self.queue.average,
             steadiness: self.queue.steadiness(),
             unmarked: news.unmarked_bytes,

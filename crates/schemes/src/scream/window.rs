@@ -1,10 +1,10 @@
 //! The reference window: when it shrinks and grows.
 
-use super::Constants;
+use super::{Constants, DELAY_TARGET};
 use cellcc_control::{Context, Rtt};
 use cellcc_units::{Bytes, Span, Time};
 
-/// Both implementations: the round-trip time at which growth and marks are those of the rules, reductions for loss, gains of alpha,
+/// Both implementations: the round-trip time below which growth is less than that of the rules, reductions for loss, gains of alpha,
 /// and its value for the first marks after a long time without.
 const VIRTUAL_RTT: Span = Span::from_millis(25);
 const LOSS_FACTOR: f64 = 0.7;
@@ -12,13 +12,15 @@ const ALPHA_UP: f64 = 1.0 / 8.0;
 const ALPHA_DOWN: f64 = 127.0 / 128.0;
 const ALPHA_AFTER_CALM: f64 = 0.25;
 const CALM_ROUNDS: u64 = 100;
+/// Gain of the share of losses, at most, as a part of the share that is tolerated.
+const LOSS_GAIN: f64 = 0.25;
 /// Below this, no marks are expected, and the delay alone slows growth.
 const NO_MARKS: f64 = 0.0001;
 
 /// A report's information on congestion.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Congestion {
-    pub(super) lost: bool,
+    pub(super) lost: u64,
     /// Packets that arrived, and those of them with a mark.
     pub(super) arrived: u64,
     pub(super) marked: u64,
@@ -31,7 +33,8 @@ pub(super) struct Round {
     pub(super) srtt: Span,
     pub(super) packet: Bytes,
     pub(super) congestion: Congestion,
-    /// The queueing delay, averaged, in seconds.
+    /// The queueing delay, in seconds: the last one, and averaged.
+    pub(super) latest: f64,
     pub(super) delay: f64,
     pub(super) steadiness: f64,
     /// Bytes that arrived without a mark.
@@ -52,6 +55,8 @@ pub(super) struct Window {
     inflection: Option<f64>,
     has_grown: bool,
     reacted_at: Option<Time>,
+    /// The share of packets that are lost.
+    lost: f64,
     /// The most in flight in this round and in the last.
     most_inflight: [Bytes; 2],
     round_began: Time,
@@ -69,6 +74,7 @@ impl Window {
             inflection: None,
             has_grown: true,
             reacted_at: None,
+            lost: 0.0,
             most_inflight: [Bytes::ZERO; 2],
             round_began: Time::ZERO,
         }
@@ -88,23 +94,42 @@ impl Window {
 
     pub(super) fn on_round(&mut self, round: &Round) {
         self.move_alpha(round);
-        let Congestion { lost, marked, .. } = round.congestion;
-        let half = self.constants.delay_target / 2.0;
+        let half = DELAY_TARGET / 2.0;
         let is_high = round.delay > half;
-        let is_event = lost || marked > 0 || is_high;
-        let due =
-            self.reacted_at.is_none_or(|reacted| round.now.since(reacted) >= round.srtt.min(VIRTUAL_RTT));
-        let grows = !is_event || due;
+        let lost = self.has_lost(round);
+        let is_event = lost || round.congestion.marked > 0 || is_high;
+        let due = self.is_due(round, round.srtt.min(self.constants.reaction));
+        let grows = !self.constants.by_report || !is_event || due;
         // Growth is by how long ago the last congestion was, not by that of this report.
         let calm = self.calm(round);
-        if is_event && due {
-            self.react(round, is_high.then(|| ((round.delay - half) / half).clamp(0.0, 1.0)));
+        let reacts = is_event && due;
+        if reacts {
+            self.react(round, lost, is_high.then(|| ((round.delay - half) / half).clamp(0.0, 1.0)));
         }
         if grows {
-            self.grow(round, if is_event { 0.0 } else { calm });
+            self.grow(round, if reacts { 0.0 } else { calm });
         }
         let (bytes, packets) = self.constants.smallest_window;
         self.bytes = self.bytes.max(bytes.max(round.packet * packets).as_f64());
+    }
+
+    /// True where the last reaction is so long ago.
+    fn is_due(&self, round: &Round, apart: Span) -> bool {
+        self.reacted_at.is_none_or(|reacted| round.now.since(reacted) >= apart)
+    }
+
+    /// True where losses count.
+    fn has_lost(&mut self, round: &Round) -> bool {
+        let Congestion { lost, arrived, .. } = round.congestion;
+        let tolerated = self.constants.tolerated_loss;
+        if tolerated == 0.0 {
+            return lost > 0;
+        }
+        let gain = (LOSS_GAIN * tolerated).min(round.packet.as_f64() / self.bytes / 2.0);
+        let kept = |packets: u64| libm::pow(1.0 - gain, packets as f64);
+        let counts = self.lost > tolerated || round.delay > DELAY_TARGET / 4.0;
+        self.lost = (1.0 - (1.0 - self.lost) * kept(lost)) * kept(arrived);
+        lost > 0 && counts && self.is_due(round, round.srtt)
     }
 
     /// By the share of marks since it last moved.
@@ -144,27 +169,28 @@ impl Window {
     }
 
     /// `high`: how far the delay is above half of its target, as a share of that half.
-    fn react(&mut self, round: &Round, high: Option<f64>) {
-        let Congestion { lost, marked, .. } = round.congestion;
+    fn react(&mut self, round: &Round, lost: bool, high: Option<f64>) {
+        let by_report = self.constants.by_report;
         if std::mem::take(&mut self.has_grown) {
             self.inflection = Some(self.bytes);
         }
         let scale = |share: f64, window: &Self| {
-            share / 2.0 / (round.srtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).max(1.0)
-                * window.smallness(round.packet)
+            let long = (round.srtt.as_secs_f64() / window.constants.reaction.as_secs_f64()).max(1.0);
+            share / 2.0 / long * if by_report { window.smallness(round.packet) } else { 1.0 }
         };
         let kept = if lost {
             LOSS_FACTOR
-        } else if marked > 0 {
-            let soft =
-                if high.is_some() { 1.0 } else { self.distance().max(0.25) * round.steadiness.max(0.1) };
+        } else if round.congestion.marked > 0 {
+            let (is_high, least) =
+                if by_report { (high.is_some(), 0.1) } else { (round.latest > DELAY_TARGET / 4.0, 0.25) };
+            let soft = if is_high { 1.0 } else { self.distance().max(0.25) * round.steadiness.max(least) };
             let cut = scale(self.alpha, self) * soft;
             let is_calm = self
                 .reacted_at
                 .is_none_or(|reacted| round.now.since(reacted) > round.srtt.max(VIRTUAL_RTT) * CALM_ROUNDS);
             if is_calm {
                 self.bytes = self.bytes.min(self.most_in_flight().max(round.packet.as_f64()));
-                self.alpha = ALPHA_AFTER_CALM;
+                self.alpha = if by_report { ALPHA_AFTER_CALM } else { self.alpha };
             }
             1.0 - cut
         } else {
@@ -182,17 +208,17 @@ impl Window {
         let near = self.distance();
         let short = (round.srtt.as_secs_f64() / VIRTUAL_RTT.as_secs_f64()).min(1.0);
         let by_delay = if self.alpha < NO_MARKS {
-            (1.0 - round.delay / (self.constants.delay_target / 4.0)).clamp(0.1, 1.0)
+            (1.0 - round.delay / (DELAY_TARGET / 4.0)).clamp(0.1, 1.0)
         } else {
             1.0
         };
         let proportional = 1.0 + self.constants.growth * self.bytes / packet * calm * near;
+        let caution =
+            if self.constants.by_report { short * self.smallness(round.packet) * by_delay } else { 1.0 };
         let more = round.unmarked.as_f64() * packet / self.bytes
             * short
-            * short
+            * caution
             * near.max(0.25)
-            * self.smallness(round.packet)
-            * by_delay
             * round.steadiness.max(0.1)
             * proportional;
         self.bytes += more;
@@ -222,7 +248,8 @@ mod tests {
             now: Time::from_nanos(millis * 1_000_000),
             srtt: RTT,
             packet: PACKET,
-            congestion: Congestion { lost: false, arrived: 10, marked },
+            congestion: Congestion { lost: 0, arrived: 10, marked },
+            latest: delay,
             delay,
             steadiness: 1.0,
             unmarked: Bytes::ZERO,
@@ -258,10 +285,37 @@ mod tests {
     }
 
     #[test]
+    fn ericssons_window_shrinks_for_losses_of_more_than_a_hundredth_or_with_a_queue() {
+        let after = |lost: u64, delay: f64| {
+            let mut window = Window::new(&ERICSSON, &Context::new(PACKET, PACKET * 1000, 1));
+            for tick in 1..=20 {
+                let congestion = Congestion { lost, arrived: 100, marked: 0 };
+                window.on_round(&Round { congestion, ..report(tick * 100, 0, delay) });
+            }
+            packets(&window)
+        };
+        assert_eq!((after(1, 0.0), after(0, 0.02)), (1000.0, 1000.0));
+        assert!(after(5, 0.0) < 700.0 && after(1, 0.02) < 10.0, "{} {}", after(5, 0.0), after(1, 0.02));
+    }
+
+    #[test]
+    fn ericssons_window_grows_by_the_unmarked_packets_between_two_reactions() {
+        for (constants, grows) in [(&WEBRTC, false), (&ERICSSON, true)] {
+            let mut window = Window::new(constants, &Context::new(PACKET, PACKET * 100, 1));
+            window.on_inflight(Time::ZERO, PACKET * 100, Some(RTT));
+            let marked = |millis| Round { unmarked: PACKET * 9, ..report(millis, 1, 0.0) };
+            window.on_round(&marked(1));
+            let before = window.bytes;
+            window.on_round(&marked(2));
+            assert_eq!(window.bytes > before, grows);
+        }
+    }
+
+    #[test]
     fn a_loss_takes_three_tenths_once_in_25_ms() {
         let mut window = window();
         let lost = |millis| Round {
-            congestion: Congestion { lost: true, ..Congestion::default() },
+            congestion: Congestion { lost: 1, ..Congestion::default() },
             ..report(millis, 0, 0.0)
         };
         window.on_round(&lost(1));

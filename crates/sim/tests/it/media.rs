@@ -68,10 +68,10 @@ fn gcc_without_probes_reaches_085_of_a_steady_link_within_20_seconds_and_drains_
 
 #[test]
 fn scream_fills_a_steady_link_below_half_of_its_delay_target() {
-    for (scheme, half_of_target_ms) in [("scream", 30.0), ("scream(preset=ericsson)", 50.0)] {
+    for (scheme, utilisation) in [("scream", 0.95), ("scream(preset=ericsson)", 0.9)] {
         let total = video(scheme, "rate=10Mbit/s");
-        assert!(total.utilisation > 0.95, "{scheme}: {total:?}");
-        assert!(total.queueing_delay_p95_ms.unwrap() < half_of_target_ms, "{scheme}: {total:?}");
+        assert!(total.utilisation > utilisation, "{scheme}: {total:?}");
+        assert!(total.queueing_delay_p95_ms.unwrap() < 30.0, "{scheme}: {total:?}");
     }
 }
 
