@@ -42,7 +42,8 @@ mod rtt;
 pub use advice::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use arrival_report::{ArrivalReporter, ReportSchedule};
 pub use contract::{
-    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Media, Packet, RateSample, Sampler, Sent, Tag,
+    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Media, Packet, RateSample, Sampler, Sent,
+    Tag,
 };
 pub use flow::{Episode, Flow};
 pub use guard::{Guard, Promise};

@@ -31,7 +31,7 @@ mod line;
 
 use cellcc_control::{
     Ack, Context, Controller, Event, Limits, Loss, Observer, Parameter, Rtt, SchemeInfo, ShownValue,
-    growth::{Cubic, Growth, HystartMode},
+    growth::{Cubic, Growth, SlowStart},
     kind,
 };
 use cellcc_units::{Bytes, Span, Time};
@@ -180,7 +180,7 @@ impl<M: Model> Abba<M> {
 const MIN_WINDOW_PACKETS: u64 = 2;
 
 fn law(context: &Context) -> Cubic {
-    Cubic::new(context, HystartMode::Off)
+    Cubic::new(context, SlowStart::UntilLoss)
 }
 
 /// CUBIC in slow start at this window, without `W_max`.
