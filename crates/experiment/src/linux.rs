@@ -211,7 +211,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_variant_brings_its_settings() {
-        let mut with = |text| note(&scenarios(&[text], |_| ())).unwrap();
+        let with = |text| note(&scenarios(&[text], |_| ())).unwrap();
         assert!(!with("cubic(variant=linux)").contains("cubic"));
         assert!(
             with("cubic(variant=linux,hystart=on)").contains("hystart of cubic (on in sim, linux in kernel)")

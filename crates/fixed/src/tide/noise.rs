@@ -77,7 +77,9 @@ mod tests {
     /// The noise after a round and a drain with these mean excesses.
     fn after(noise: &mut Noise, usual: u32, drained: u32) -> u32 {
         for (excess, is_drained) in [(usual, false), (drained, true)] {
-            [excess - 1_000, excess + 1_000].map(|excess| noise.add(Micros(BASE_RTT.0 + excess)));
+            for excess in [excess - 1_000, excess + 1_000] {
+                noise.add(Micros(BASE_RTT.0 + excess));
+            }
             noise.end_round(BASE_RTT, is_drained, !is_drained);
         }
         noise.get().0
