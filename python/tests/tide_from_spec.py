@@ -96,9 +96,7 @@ class Tide:
         self.largest_ack = self.largest_ack_before = 0
         self.epoch_min = self.last_epoch_min = MAX
         self.samples = self.filled_for = self.lossy_for = self.last_rtt = self.sampled_at = self.doubts = 0
-        self.drain, self.unsure, self.has_drained = "", False, False
-        self.rtt_sum = self.rtt_count = self.usual_rtt = self.noise = 0
-        self.noise_known = False
+        self.drain, self.unsure = "", False
         self.history: list[tuple[int, int]] = []
         self.present, self.before = NONE, [NONE] * 3
         self.swing = self.queueing = 0
@@ -124,7 +122,7 @@ class Tide:
     def target(self) -> int:
         s = min(self.swing >> 8, MAX)
         floor = min(time_of(FLOOR_SWINGS, s), FLOOR_LIMIT)
-        return min(max(self.delay + time_of(self.swing_share, s), floor, self.noise), self.max_target)
+        return min(max(self.delay + time_of(self.swing_share, s), floor), self.max_target)
 
     # Section 5.
     def on_ack(self, ack: Ack) -> None:
@@ -154,7 +152,6 @@ class Tide:
         self.unsure = self.unsure and not nearly_empty
         self.present = Rtts(min(self.present.min, rtt), max(self.present.max, rtt))
         self.round_min = min(self.round_min, rtt)
-        self.rtt_sum, self.rtt_count = self.rtt_sum + rtt, self.rtt_count + 1
         if self.ticked_at == 0:
             self.ticked_at = now
             self.history = [(wrap(less(now, rtt)), 0)]
@@ -199,7 +196,7 @@ class Tide:
         goal = self.target()
         if self.app_limited:
             self.app_limited_at = now
-        if self.app_limited or self.queueing > max(goal // 2, self.noise) or self.full():
+        if self.app_limited or self.queueing > goal // 2 or self.full():
             self.filled_at = now
 
         measured = short // 2 + long // 2 if self.queueing > of(MEAN_ABOVE, goal) else max(short, long)
@@ -248,7 +245,6 @@ class Tide:
         goal, longer = self.target(), None
         alone = min(goal + max(goal, MIN_MARGIN), MAX)
         q = less(min_rtt, self.base_rtt()) if min_rtt != MAX else 0
-        base = self.base_rtt()
         is_small = self.app_limited and self.round_delivered << 16 <= self.window // 2
         self.end_round_of_losses(q <= goal // 2)
         if min_rtt != MAX and self.drain == "":
@@ -263,24 +259,7 @@ class Tide:
         self.windows = [self.window, *self.windows[:7]]
         if longer is not None:
             self.last_epoch_min, self.epoch_min = MAX, longer
-        self.end_round_of_noise(base)
         self.end_round_of_drains(q > alone, bool(is_small))
-
-    def end_round_of_noise(self, base: int) -> None:
-        if self.rtt_count > 0:
-            mean = self.rtt_sum // self.rtt_count
-            if self.drain == "":
-                self.usual_rtt = mean
-            if self.drain == "drained":
-                excess = less(mean, base)
-                if not self.noise_known:
-                    self.noise = excess
-                elif 2 * excess >= less(self.usual_rtt, base):
-                    self.noise = min(self.noise, excess)
-                else:
-                    self.noise = 0
-                self.noise_known = True
-        self.rtt_sum = self.rtt_count = 0
 
     def end_round_of_losses(self, is_empty: bool) -> None:
         total, explains = self.round_delivered + self.round_lost, False
@@ -339,9 +318,8 @@ class Tide:
         elif not self.competes():
             if (self.filled_for > DRAIN_EVERY or (tries and unsure)) and self.end_epoch():
                 self.drain = "for RTT"
-            elif self.lossy_for > DRAIN_EVERY or (tries and self.full()) or (self.filled_at and not self.has_drained):
+            elif self.lossy_for > DRAIN_EVERY or (tries and self.full()):
                 self.lossy_for, self.drain = 0, "for losses"
-            self.has_drained = self.has_drained or self.drain != ""
 
     def sawtooth(self, q: int, goal: int, alone: int, now: int) -> None:
         self.was_long = self.was_long or q > alone

@@ -3,8 +3,7 @@
 //! A drain is an experiment: the flow holds back for a round, and the next round shows the path with less of the flow
 //! in it: its RTT with half of the base window, or [its losses](super::loss) with three quarters, which fill no queue.
 //! A drain is due where the queue, or losses, have been there for 10 s, and sooner in doubt: after 8, 16, 32 and so on
-//! rounds with losses as of a full queue, or with a queue too long for one flow if the base RTT predates a pause. The
-//! first queue begins one at once, like a drain for losses, to show the [noise](super::noise) of the RTT.
+//! rounds with losses as of a full queue, or with a queue too long for one flow if the base RTT predates a pause.
 //!
 //! The base RTT is the smallest of this epoch and the last. An epoch ends with a drain for it, so that a longer path is
 //! known after two. A flow that its application limits to half of the window is always in a drain, so its rounds end
@@ -60,8 +59,7 @@ pub(super) struct BaseRtt {
     doubts: u32,
     /// Not zero: the flow was silent or limited by its application, and has not seen a nearly empty queue since.
     unsure: u32,
-    /// Not zero: there has been a drain.
-    has_drained: u32,
+    reserved: u32,
 }
 
 /// Observations of a round.
@@ -76,8 +74,6 @@ pub(super) struct Shown {
     pub(super) is_full: bool,
     /// The queue is too long for a flow alone.
     pub(super) is_long: bool,
-    /// The queue has not always been empty.
-    pub(super) has_filled: bool,
 }
 
 impl BaseRtt {
@@ -93,7 +89,7 @@ impl BaseRtt {
         drain: NONE,
         doubts: 0,
         unsure: 0,
-        has_drained: 0,
+        reserved: 0,
     };
 
     /// The base RTT; [`Micros::MAX`] before the first sample.
@@ -221,14 +217,10 @@ impl BaseRtt {
         }
         if (self.filled_for > config.drain_every || (tries && is_long)) && self.end_epoch() {
             self.drain = FOR_RTT;
-        } else if self.lossy_for > config.drain_every
-            || (tries && shown.is_full)
-            || (shown.has_filled && self.has_drained == 0)
-        {
+        } else if self.lossy_for > config.drain_every || (tries && shown.is_full) {
             self.lossy_for = Micros::ZERO;
             self.drain = FOR_LOSS;
         }
-        self.has_drained |= self.drain;
     }
 
     /// Counts a round of doubt; returns true at [`FIRST_DOUBTS`] and at each later power of two.
@@ -247,14 +239,8 @@ mod tests {
     use std::vec::Vec;
 
     const BASE_RTT: Micros = Micros(40_000);
-    const CALM: Shown = Shown {
-        app_limited: false,
-        is_small: false,
-        competes: false,
-        is_full: false,
-        is_long: false,
-        has_filled: false,
-    };
+    const CALM: Shown =
+        Shown { app_limited: false, is_small: false, competes: false, is_full: false, is_long: false };
     const LIMITED: Shown = Shown { app_limited: true, is_small: true, ..CALM };
     const LONG: Shown = Shown { is_long: true, ..CALM };
     const FULL: Shown = Shown { is_full: true, ..CALM };
@@ -353,13 +339,6 @@ mod tests {
         let drains = flow.sees(BASE_RTT, 1_200, FULL);
         assert_eq!(drains[..4], [8, 18, 36, 70]);
         assert!(drains.windows(2).all(|two| two[1] - two[0] <= 252), "{drains:?}");
-        assert_eq!(flow.base_rtt.get(), BASE_RTT);
-    }
-
-    #[test]
-    fn the_first_queue_begins_one_drain() {
-        let mut flow = Flow::new();
-        assert_eq!(flow.sees(Micros(50_000), 100, Shown { has_filled: true, ..CALM }), [1]);
         assert_eq!(flow.base_rtt.get(), BASE_RTT);
     }
 

@@ -2,8 +2,7 @@
 //!
 //! 1. A tick is a quarter of the base RTT. Each measures the delivery rate, the queueing delay, and the RTT's swing: a
 //!    quantile of the largest less the smallest sample within a base RTT, which no decision of the sender affects.
-//! 2. The target of the queueing delay is the parameter `delay` plus a share of the swing; at least 1.25 swings, and the
-//!    noise: the RTT's excess over the base RTT in a drain.
+//! 2. The target of the queueing delay is the parameter `delay` plus a share of the swing; at least 1.25 swings.
 //! 3. The window is the rate times base RTT and target, plus two packets, and more while the queue stays empty. Pacing
 //!    is a little faster than that. Frames that waited while the link paused leave at once, up to the restart window.
 //! 4. Where the queue has not been empty for 10 s, or sooner in doubt, the flow holds back for a round: a drain. The
@@ -36,7 +35,6 @@
 //! | `base_rtt` | the RTT of an empty queue, and the drains that show it |
 //! | `delivery` | the delivery rate, over four ticks and over sixteen |
 //! | `queue` | queueing delay, swing, and the target |
-//! | `noise` | the excess of the RTT that is no queue of the flow's own |
 //! | `loss` | the answer to lost packets |
 //! | `window` | the window from all these |
 //! | `rivals` | detection of other flows in the queue |
@@ -66,8 +64,6 @@
 //! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
 //! - A queue above the target reduces the window only through the delivery rate; against a rival the window grows by a
 //!   share per RTT instead of CUBIC's function; jitter sets a floor of the target (docs/evidence/tide/law.md).
-//! - The flow's first queue begins a drain, which shows the noise of the RTT, and the target is no smaller. In-order
-//!   jitter of 30 ms once left a thirtieth of a link.
 //! - A longer path is distinguished from a rival: no flow yields. The prototype's window grew by half per RTT for a
 //!   second and more, and on an unlimited queue the p95 of the queueing delay was 3 s.
 
@@ -75,7 +71,6 @@ mod base_rtt;
 mod competition;
 mod delivery;
 mod loss;
-mod noise;
 mod queue;
 mod rivals;
 mod sawtooth;
@@ -97,6 +92,8 @@ use window::{LONG_PAUSE, State, min_window};
 
 /// Prototype: the shortest tick.
 const MIN_TICK: Micros = Micros(500);
+/// Prototype: the share of the target below which the queue is empty: a half, as a shift.
+const EMPTY: u32 = 1;
 /// The most missed ticks that are made up for: as many as the longer rate has.
 const MOST_MISSED: u32 = 16;
 /// The most ticks that [`Tide::end_tick`] ends before an acknowledgement.
@@ -266,7 +263,7 @@ impl Tide {
             app_limited: self.app_limited != 0,
         };
         // Losses while others fill the queue say nothing about the path.
-        let is_empty = round.queueing() <= Queue::empty(round.target);
+        let is_empty = round.queueing() <= Micros(round.target.0 >> EMPTY);
         let delivered = (self.loss.delivered() as u64) << WINDOW_BITS;
         let is_small = round.app_limited && delivered <= self.window >> DRAIN_TO;
         if self.loss.end_round(config, self.base_rtt.is_drained(), is_empty) {
@@ -285,9 +282,7 @@ impl Tide {
             competes: self.rivals.competes(),
             is_full: self.loss.is_full(),
             is_long: round.queueing() > round.longest_alone(config),
-            has_filled: self.filled_at != Instant(0),
         };
-        self.queue.noise.end_round(round.base_rtt, self.base_rtt.is_drained(), self.base_rtt.is_settled());
         self.base_rtt.end_round(config, shown);
     }
 
@@ -326,7 +321,7 @@ impl Tide {
         if self.app_limited != 0 {
             self.app_limited_at = now;
         }
-        if self.app_limited != 0 || self.queue.is_filled(target) || self.loss.is_full() {
+        if self.app_limited != 0 || queueing > Micros(target.0 >> EMPTY) || self.loss.is_full() {
             self.filled_at = now;
         }
         let is_long = queueing.0 as u64 > config.mean_above.of(target.0 as u64);

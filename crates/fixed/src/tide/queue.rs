@@ -7,18 +7,14 @@
 //!
 //! Jitter that keeps packets in order delays most of them nearly as long as the longest, so that RTTs stay far above
 //! the base RTT and swing little. A target below that would shrink the window in each RTT, until the extra packets hold
-//! it. So the target is at least 1.25 swings, up to a limit, and at least the [noise](super::noise) that a drain shows.
-//! A queue no longer than the noise counts as empty.
+//! it. So the target is at least 1.25 swings, up to a limit.
 
-use super::noise::Noise;
 use super::part;
 use super::settings::Config;
 use crate::Micros;
 
 /// Prototype: the divisor of the base RTT that gives the step of the swing's estimate in a tick.
 const SWING_STEP: u32 = 80;
-/// Prototype: the share of the target below which the queue is empty: a half, as a shift.
-const EMPTY: u32 = 1;
 /// Number of fractional bits of the swing in microseconds, because steps can be as short as 5 us.
 const SWING_BITS: u32 = 8;
 
@@ -31,7 +27,6 @@ pub(super) struct Queue {
     swing: u64,
     /// The extremes since the last tick, and those of the ticks before, the newest first.
     ticks: [Extremes; 5],
-    pub(super) noise: Noise,
     delay: Micros,
     reserved: u32,
 }
@@ -56,7 +51,7 @@ impl Extremes {
 
 impl Queue {
     pub(super) const START: Self =
-        Self { swing: 0, ticks: [Extremes::NONE; 5], noise: Noise::START, delay: Micros::ZERO, reserved: 0 };
+        Self { swing: 0, ticks: [Extremes::NONE; 5], delay: Micros::ZERO, reserved: 0 };
 
     /// The queueing delay of the last tick that had a sample.
     #[inline(always)]
@@ -80,27 +75,13 @@ impl Queue {
             .delay
             .plus(part(config.share_of_swing, swing))
             .max(floor)
-            .max(self.noise.get())
             .min(config.max_target.max(config.delay))
-    }
-
-    /// The longest queueing delay with which the queue is empty.
-    #[inline(always)]
-    pub(super) fn empty(target: Micros) -> Micros {
-        Micros(target.0 >> EMPTY)
-    }
-
-    /// True where the last tick shows more than an empty queue and the noise.
-    #[inline(always)]
-    pub(super) fn is_filled(&self, target: Micros) -> bool {
-        self.delay > Self::empty(target).max(self.noise.get())
     }
 
     #[inline(always)]
     pub(super) fn add(&mut self, rtt: Micros) {
         let [present, ..] = &mut self.ticks;
         *present = present.with(Extremes { min: rtt, max: rtt });
-        self.noise.add(rtt);
     }
 
     #[inline(always)]
@@ -149,21 +130,6 @@ mod tests {
             let target = target(delay, swing);
             assert!(target.abs_diff(expected) <= 700, "{target} for {delay} and {swing}");
         }
-    }
-
-    #[test]
-    fn the_target_is_at_least_the_noise_below_which_the_queue_counts_as_empty() {
-        let mut queue = Queue::START;
-        for (rtt, drained) in [(60_000, false), (52_000, true)] {
-            queue.add(Micros(rtt));
-            queue.noise.end_round(Micros(40_000), drained, !drained);
-        }
-        let target = queue.target(&Config::DEFAULT);
-        assert_eq!(target, Micros(12_000));
-        assert_eq!(
-            [12_000, 12_001].map(|delay| Queue { delay: Micros(delay), ..queue }.is_filled(target)),
-            [false, true]
-        );
     }
 
     #[test]

@@ -7,7 +7,7 @@
 #include <bpf/bpf_helpers.h>
 
 struct tide_state {
-	__u64 words[80];
+	__u64 words[77];
 };
 
 struct tide_event {
