@@ -238,6 +238,7 @@ mod tests {
             source: source.parse().unwrap(),
             user: 0,
             extra_rtt: Span::ZERO,
+            initial_window: None,
         };
         Application::new(&setup, &Endpoint::default(), Time::ZERO + Span::from_secs(100))
     }

@@ -2,7 +2,7 @@
 
 use crate::{AckFrequency, AckPolicy, ReceiveOffload};
 use cellcc_control::SchemeInfo;
-use cellcc_units::{Bytes, Span};
+use cellcc_units::{Bytes, FirstWindow, Span};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -28,6 +28,9 @@ pub struct Endpoint {
     /// The simulator's receivers also acknowledge packets that were lost.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conceals_loss: bool,
+    /// First window of the flows that have none of their own; none: RFC 6928's ten packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<FirstWindow>,
     /// The sender's loss detection.
     #[serde(skip_serializing_if = "LossDetection::is_default")]
     pub recovery: LossDetection,
@@ -64,6 +67,7 @@ impl Default for Endpoint {
             acks: None,
             offload: None,
             conceals_loss: false,
+            initial_window: None,
             recovery: LossDetection::default(),
             over_udp: false,
             series_bin: Span::from_millis(100),

@@ -3,7 +3,7 @@
 use crate::{Endpoint, Offset, ResolveError, Shared, Source};
 use cellcc_assist::NetAssist;
 use cellcc_link::{Access, BurstLoss, CorrelatedJitter, Harq, Policer, Queue, ShareOverTime};
-use cellcc_units::{QueueLimit, Ratio, Span, Time};
+use cellcc_units::{FirstWindow, QueueLimit, Ratio, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// One run. Equal Scenarios give equal [`Record`](crate::Record)s, byte for byte.
@@ -162,6 +162,9 @@ pub struct FlowSetup {
     /// Extra round-trip time of its path, beyond the Scenario's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub extra_rtt: Span,
+    /// Its first window; none: that of `endpoint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<FirstWindow>,
 }
 
 /// A retransmission of the radio link (HARQ, 8 ms in LTE: 3GPP TS 36.321 section 5.3.2), rounded up.
@@ -226,6 +229,11 @@ impl Scenario {
         self.path.share(&other.path);
         self.endpoint.share(&other.endpoint);
         self.netassist.share(&other.netassist);
+    }
+
+    /// The first window of a flow.
+    pub fn initial_window(&self, flow: &FlowSetup) -> FirstWindow {
+        flow.initial_window.or(self.endpoint.initial_window).unwrap_or_default()
     }
 
     /// The time from which the run is measured.

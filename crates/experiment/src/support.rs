@@ -1,6 +1,6 @@
 //! Features of a Scenario that each driver supports.
 
-use crate::{AckPolicy, DEFAULT_DRIVER, LossDetection, ResolveError, Scenario, Source};
+use crate::{AckPolicy, DEFAULT_DRIVER, FlowSetup, LossDetection, ResolveError, Scenario, Source};
 use cellcc_link::{DropTail, Queue};
 
 /// Prefix of the names of noq's own congestion controllers: `noq:cubic`.
@@ -25,6 +25,8 @@ pub struct Support {
     pub noq_controllers: bool,
     /// Sources whose rate follows the scheme's.
     pub adaptive_sources: bool,
+    /// First windows of any size.
+    pub initial_window: bool,
     /// Metrics that leave the beginning of a run out.
     pub warm_up: bool,
 }
@@ -40,6 +42,7 @@ impl Support {
         concealed_loss: true,
         noq_controllers: false,
         adaptive_sources: true,
+        initial_window: true,
         warm_up: true,
     };
     /// QUIC in virtual time. It encrypts acknowledgements, so that a base station cannot write to them.
@@ -64,6 +67,7 @@ impl Support {
         ack_filter: false,
         concealed_loss: false,
         adaptive_sources: false,
+        initial_window: false,
         warm_up: false,
         ..Self::SIM
     };
@@ -85,7 +89,14 @@ impl Support {
         let endpoint = &scenario.endpoint;
         let filters = |queue: &Queue| matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. }));
         let adaptive = scenario.flows.iter().find(|flow| matches!(flow.source, Source::Video { .. }));
+        let own_window = |flow: &&FlowSetup| {
+            let is_given = flow.initial_window.or(endpoint.initial_window).is_some();
+            is_given && (!self.initial_window || flow.scheme.starts_with(NOQ))
+        };
         let asked = [
+            scenario.flows.iter().find(own_window).map(|flow| {
+                format!("initial_window: `{}` with {self} has a first window of its own; leave it out", flow.scheme)
+            }),
             adaptive.filter(|_| !self.adaptive_sources).map(|flow| {
                 format!("{} is the simulator's, and {self} sends frames of one size; write frames(rate,deadline)", flow.source)
             }),

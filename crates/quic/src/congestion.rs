@@ -6,12 +6,12 @@ use crate::controller::SchemeController;
 use crate::ecn::is_l4s;
 #[cfg(feature = "sockets")]
 use crate::ecn_socket::Codepoints;
-use crate::packet_size::{ANY_FLOW, INITIAL_WINDOW_PACKETS, PacketSize};
+use crate::packet_size::{ANY_FLOW, PacketSize};
 use crate::qlog;
 use crate::sender::Sender;
 use crate::shared_flow::FlowSettings;
 use cellcc_control::{AdviceRoute, Context, Scheme, SchemeError};
-use cellcc_units::Bytes;
+use cellcc_units::{Bytes, FirstWindow};
 use noq_proto::congestion::{Controller, ControllerFactory};
 use noq_proto::{AckFrequencyConfig, TransportConfig};
 use std::sync::Arc;
@@ -91,6 +91,7 @@ struct Settings {
     seed: u64,
     epoch: Option<Instant>,
     keeps_rtt_samples: bool,
+    initial_window: FirstWindow,
     built: AtomicU64,
 }
 
@@ -129,6 +130,7 @@ impl Congestion {
             seed: 0,
             epoch: None,
             keeps_rtt_samples: false,
+            initial_window: FirstWindow::default(),
             built: AtomicU64::new(0),
         })))
     }
@@ -146,6 +148,11 @@ impl Congestion {
     /// Makes flows keep every RTT sample until [`take_rtt_samples`](crate::Monitor::take_rtt_samples).
     pub fn with_rtt_samples(&self) -> Self {
         Self(Arc::new(Settings { keeps_rtt_samples: true, ..self.settings() }))
+    }
+
+    /// Begins with this window instead of RFC 9002's ten packets.
+    pub fn with_initial_window(&self, initial_window: FirstWindow) -> Self {
+        Self(Arc::new(Settings { initial_window, ..self.settings() }))
     }
 
     fn settings(&self) -> Settings {
@@ -195,7 +202,7 @@ impl ControllerFactory for Settings {
         let size = PacketSize { payload: Bytes::new(current_mtu.into()), headers: PacketSize::IPV4_HEADERS };
         let context = Context::new(
             size.on_link(),
-            size.on_link() * INITIAL_WINDOW_PACKETS,
+            self.initial_window.of_packets(size.on_link()),
             self.seed.wrapping_add(self.built.fetch_add(1, Ordering::Relaxed)),
         );
         let sender = Sender::new(self.scheme.build(&context), size, self.keeps_rtt_samples);
@@ -203,7 +210,7 @@ impl ControllerFactory for Settings {
         Box::new(SchemeController::new(FlowSettings {
             scheme: self.scheme.text().into(),
             epoch: self.epoch.unwrap_or(now),
-            initial_window: size.payload * INITIAL_WINDOW_PACKETS,
+            initial_window: size.payload_of(context.initial_window),
             sender,
             log: qlog::of_connection_being_made(now),
         }))

@@ -8,9 +8,6 @@ use cellcc_experiment::virtual_time::{self, Network};
 use cellcc_experiment::{Application, Frames, MediaOutcome, Randomness, RunError, Scenario, Source};
 use cellcc_units::{Bytes, Time};
 
-/// Packets in flight at the start (RFC 6928, RFC 9002 section 7.2).
-const INITIAL_WINDOW_PACKETS: u64 = 10;
-
 /// Both ends of a flow.
 #[repr(C)]
 pub struct Ends {
@@ -28,7 +25,7 @@ impl Ends {
         let (setup, endpoint) = (&scenario.flows[index], &*scenario.endpoint.below(scheme.info()));
         let context = Context::new(
             endpoint.packet(),
-            endpoint.packet() * INITIAL_WINDOW_PACKETS,
+            scenario.initial_window(setup).of_packets(endpoint.packet()),
             scenario.seed_of(Randomness::Flow(index)),
         )
         .with_most_media(setup.source.most_media());

@@ -144,6 +144,7 @@ impl Outcome {
             source,
             user: 0,
             extra_rtt: Span::ZERO,
+            initial_window: None,
         };
         let count = usize::from(self.request.connections);
         Scenario {

@@ -6,6 +6,7 @@
 
 mod bytes;
 mod ecn;
+mod first_window;
 #[doc(hidden)]
 pub mod input;
 #[doc(hidden)]
@@ -20,6 +21,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use ecn::Ecn;
+pub use first_window::FirstWindow;
 pub use queue::QueueLimit;
 pub use rate::Rate;
 pub use ratio::Ratio;

@@ -16,6 +16,7 @@ pub(crate) fn flow(source: &str) -> FlowSetup {
         source: source.parse().unwrap(),
         user: 0,
         extra_rtt: Span::ZERO,
+        initial_window: None,
     }
 }
 

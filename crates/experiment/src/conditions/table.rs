@@ -6,6 +6,7 @@ use super::takes::{
 use super::{Condition, Section, both, flag, key, shell};
 use crate::{AckPolicy, LossDetection, Offset, ReceiveOffload, Seeds};
 use cellcc_link::{Access, BurstLoss, CorrelatedJitter, Harq, Policer, ShareOverTime};
+use cellcc_units::FirstWindow;
 
 /// The rows in the order of help and docs.
 pub const SECTIONS: [Section; 5] = [
@@ -167,6 +168,10 @@ const ENDPOINT: &[Condition] = &[
     key("endpoint.over_udp", SWITCH).means(
         "Every packet of a scheme that its authors ran as a program over UDP (copa, sprout, verus, vivace) is acknowledged by itself, \
          and losses are found as by --recovery quic; --acks, --offload and --recovery apply to the other schemes",
+    ),
+    flag("initial-window", "endpoint.initial_window", parsed::<FirstWindow>("SIZE")).means(
+        "First window of each flow, such as 32pkt or 48kB; a flow's own is written SCHEME^32pkt \
+         [default: 10pkt, RFC 6928]",
     ),
     flag("like-linux", "like_linux", SWITCH).means(
         "Simulate Linux unless other flags differ: acks=delayed, recovery=rack, and the schemes' settings in \

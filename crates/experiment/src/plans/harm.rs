@@ -18,7 +18,7 @@ pub fn next_to(first: &str, second: &str) -> String {
 /// A text that is not one flow which starts with the run.
 pub(crate) fn rows(schemes: &[String], victim: &str) -> Result<Vec<String>, String> {
     let alone = |text: &str| match Mix::parse(text) {
-        Ok(mix) if mix.flows.len() == 1 && !mix.text.contains(['@', '~', '#', '*']) => Ok(mix.text),
+        Ok(mix) if mix.flows.len() == 1 && !mix.text.contains(['@', '~', '^', '#', '*']) => Ok(mix.text),
         _ => Err(format!("harm is between two flows, and `{text}` is not one: write SCHEME[:SOURCE]")),
     };
     let victim = alone(victim)?;

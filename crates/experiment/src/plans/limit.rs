@@ -31,6 +31,7 @@ pub(super) fn limit_of(scenario: &Scenario) -> String {
             stop: flow.stop.filter(|stop| *stop < end),
             user: 0,
             extra_rtt: if tells { flow.extra_rtt } else { Span::ZERO },
+            initial_window: None,
             ..flow.clone()
         }
     };

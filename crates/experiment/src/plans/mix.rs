@@ -11,7 +11,8 @@ const MOST_FLOWS: usize = 10_000;
 ///
 /// ```text
 /// mix  = flow { "+" flow }
-/// flow = [ count "*" ] [ "noq:" ] scheme [ ":" source ] [ "@" start [ ".." stop ] ] [ "~" extra-rtt ] [ "#" user ]
+/// flow = [ count "*" ] [ "noq:" ] scheme [ ":" source ] [ "@" start [ ".." stop ] ] [ "~" extra-rtt ]
+///        [ "^" first-window ] [ "#" user ]
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mix {
@@ -24,7 +25,7 @@ pub struct Mix {
 /// Reason why a text is not a mix of flows.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "`{flow}`: {problem}. A flow is written SCHEME[:SOURCE][@START[..STOP]][~EXTRA-RTT][#USER], several are joined by `+`"
+    "`{flow}`: {problem}. A flow is written SCHEME[:SOURCE][@START[..STOP]][~EXTRA-RTT][^FIRST-WINDOW][#USER], several are joined by `+`"
 )]
 pub struct MixError {
     flow: String,
@@ -65,6 +66,7 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
         _ => (1, text),
     };
     let (text, user) = cut(text, '#');
+    let (text, initial_window) = cut(text, '^');
     let (text, extra_rtt) = cut(text, '~');
     let (text, times) = cut(text, '@');
     let (prefix, text) = text.split_at(if text.starts_with(NOQ) { NOQ.len() } else { 0 });
@@ -79,7 +81,11 @@ fn read_flow(text: &str) -> Result<(usize, FlowSetup), String> {
     let extra_rtt = extra_rtt.map_or(Ok(Span::ZERO), |rtt| {
         rtt.parse().map_err(|_| format!("`~{rtt}` is not a time such as `~30ms`"))
     })?;
-    Ok((count, FlowSetup { scheme: format!("{prefix}{scheme}"), start, stop, source, user, extra_rtt }))
+    let initial_window =
+        initial_window.map(|window| window.parse().map_err(|error| format!("`^{window}`: {error}")));
+    let initial_window = initial_window.transpose()?;
+    let scheme = format!("{prefix}{scheme}");
+    Ok((count, FlowSetup { scheme, start, stop, source, user, extra_rtt, initial_window }))
 }
 
 fn read_times(text: &str) -> Result<(Time, Option<Time>), String> {
@@ -156,6 +162,7 @@ mod tests {
             ("0*cubic", "count"),
             ("cubic@5", "`5`"),
             ("cubic~5", "`~5`"),
+            ("cubic^5", "`^5`: "),
         ] {
             let error = Mix::parse(text).unwrap_err().to_string();
             assert!(error.contains(problem), "{text}: {error}");

@@ -87,7 +87,8 @@ impl UdpBackend for QuicBackend {
             let seed = scenario.seed_of(Randomness::Flow(index));
             let congestion =
                 Congestion::over_mapping_sockets(scheme).map_err(|error| RunError(error.to_string()))?;
-            let congestion = congestion.with_seed(seed).with_epoch(epoch);
+            let window = scenario.initial_window(&scenario.flows[index]);
+            let congestion = congestion.with_seed(seed).with_epoch(epoch).with_initial_window(window);
             let to =
                 ends.sender.local_addr().map_err(|error| RunError(format!("flow {}: {error}", index + 1)))?;
             receivers.push(

@@ -69,6 +69,7 @@ impl QuicEnds {
                 let congestion = Congestion::over_mapping_sockets(scheme.clone())
                     .map_err(|error| RunError(error.to_string()))?
                     .with_seed(seed)
+                    .with_initial_window(scenario.initial_window(setup))
                     .with_epoch(clock.epoch())
                     .with_rtt_samples();
                 let mut sender = Peer::sender(noq, seed, congestion.factory(), clock, setup.start)?;

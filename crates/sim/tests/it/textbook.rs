@@ -245,6 +245,25 @@ fn a_sized_transfer_completes_in_the_time_its_bytes_take() {
 }
 
 #[test]
+fn a_larger_first_window_saves_round_trips() {
+    // 30 packets: ten and then twenty, or all at once; the flow's own window comes before that of all.
+    let rounds = |scheme: &str, window: Option<&str>| {
+        let records = compare(&[scheme], "rate=1Gbit/s", |file| {
+            file.duration = Span::from_secs(2);
+            file.path = path(100, QueueLimit::Unlimited);
+            file.endpoint.initial_window = window.map(|window| window.parse().unwrap());
+        });
+        (records[1].total.completion_time_s.unwrap() / 0.1) as u32
+    };
+    for scheme in ["cubic", "newreno"] {
+        let sized = format!("{scheme}:sized(43440B)");
+        assert_eq!((rounds(&sized, None), rounds(&sized, Some("32pkt"))), (2, 1), "{scheme}");
+        let own = |window: &str| format!("{sized}^{window}");
+        assert_eq!((rounds(&own("48kB"), None), rounds(&own("10pkt"), Some("32pkt"))), (1, 2), "{scheme}");
+    }
+}
+
+#[test]
 fn a_sized_transfer_completes_though_data_is_lost_more_than_once() {
     // 30 % of 346 packets are lost, and 30 % of their retransmissions.
     for recovery in [LossDetection::Quic, LossDetection::Rack] {

@@ -75,6 +75,7 @@ fn scenario(run: &Run, down: &str, file: &PlanFile, duration: Span) -> Scenario 
         source: Source::Bulk,
         user: 0,
         extra_rtt: Span::ZERO,
+        initial_window: None,
     };
     let mut endpoint = file.endpoint.clone();
     endpoint.series_bin = BIN;

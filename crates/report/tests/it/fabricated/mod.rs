@@ -191,6 +191,7 @@ fn record(
         source: Source::Bulk,
         user: 0,
         extra_rtt: Span::ZERO,
+        initial_window: None,
     };
     let mut record = Record {
         schema: SCHEMA_VERSION,

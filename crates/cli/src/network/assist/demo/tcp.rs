@@ -48,6 +48,7 @@ fn scenario(scheme: &str, time: Span) -> Scenario {
         source: Source::Bulk,
         user,
         extra_rtt: Span::ZERO,
+        initial_window: None,
     };
     Scenario {
         scheme: scheme.into(),
