@@ -6,9 +6,9 @@ use crate::text::{split_number, text_form};
 /// A flow's first window, written `"10pkt"` or `"15kB"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstWindow {
-    /// So many full packets.
+    /// A count of full packets.
     Packets(u64),
-    /// So many bytes, as the link counts them.
+    /// A number of bytes, as the link counts them.
     Bytes(Bytes),
 }
 
