@@ -45,10 +45,9 @@ impl Support {
         initial_window: true,
         warm_up: true,
     };
-    /// QUIC in virtual time. It encrypts acknowledgements, so that a base station cannot write to them.
+    /// QUIC in virtual time. It encrypts acknowledgements; a base station writes in front of them, as in SCONE.
     pub const QUIC_VIRTUAL: Self = Self {
         driver: "quic-virtual",
-        in_band: false,
         rack: false,
         tcp_receivers: false,
         ack_filter: false,
@@ -59,7 +58,7 @@ impl Support {
     };
     /// QUIC over real sockets.
     pub const QUIC: Self =
-        Self { driver: "quic", noq_controllers: false, warm_up: false, ..Self::QUIC_VIRTUAL };
+        Self { driver: "quic", in_band: false, noq_controllers: false, warm_up: false, ..Self::QUIC_VIRTUAL };
     /// The kernel's TCP.
     pub const KERNEL: Self = Self {
         driver: "kernel",

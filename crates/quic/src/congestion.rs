@@ -60,9 +60,6 @@ const PACKET_SIGNALS: &str =
 
 /// The need of the scheme with its arguments that QUIC cannot meet, over sockets that map ECN codepoints.
 pub(crate) fn unmet(scheme: &Scheme) -> Option<&'static str> {
-    if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
-        return Some(ADVICE_IN_BAND);
-    }
     if scheme.info().is_of_transport() {
         return Some(OWN_TRANSPORT);
     }
@@ -122,6 +119,18 @@ impl Congestion {
     /// # Errors
     /// The scheme needs something that noq cannot do.
     pub fn over_mapping_sockets(scheme: Scheme) -> Result<Self, CongestionError> {
+        if scheme.advice_request().is_some_and(|request| request.route == Some(AdviceRoute::InBand)) {
+            return Err(CongestionError::Unmet { scheme: scheme.text().into(), unmet: ADVICE_IN_BAND });
+        }
+        Self::in_virtual_time(scheme)
+    }
+
+    /// Builds it for a driver in virtual time, whose base station writes its reports in front of acknowledgements: advice in band
+    /// also arrives.
+    ///
+    /// # Errors
+    /// The scheme needs something that noq cannot do.
+    pub fn in_virtual_time(scheme: Scheme) -> Result<Self, CongestionError> {
         if let Some(unmet) = unmet(&scheme) {
             return Err(CongestionError::Unmet { scheme: scheme.text().into(), unmet });
         }

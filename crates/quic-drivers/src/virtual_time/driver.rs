@@ -97,8 +97,7 @@ impl Transport for Quic {
 
     fn check(&self, scenario: &Scenario, schemes: &[Scheme]) -> Result<(), ResolveError> {
         for scheme in schemes.iter().filter(|scheme| self.foreign(scheme).is_none()) {
-            Congestion::over_mapping_sockets(scheme.clone())
-                .map_err(|error| ResolveError(error.to_string()))?;
+            Congestion::in_virtual_time(scheme.clone()).map_err(|error| ResolveError(error.to_string()))?;
         }
         full_payload(&scenario.endpoint).map(drop)
     }

@@ -66,7 +66,7 @@ impl QuicEnds {
                 (Peer::sender(noq, seed, congestion, clock, setup.start)?, Control::Foreign(tap))
             }
             None => {
-                let congestion = Congestion::over_mapping_sockets(scheme.clone())
+                let congestion = Congestion::in_virtual_time(scheme.clone())
                     .map_err(|error| RunError(error.to_string()))?
                     .with_seed(seed)
                     .with_initial_window(scenario.initial_window(setup))
