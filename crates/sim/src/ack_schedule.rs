@@ -16,8 +16,7 @@
 //! Differences from Linux: a segment counts as full, and no acknowledgement waits for the application to read. The RTT is that of
 //! the path without queues, as the handshake finds it.
 
-use cellcc_experiment::Application;
-use cellcc_experiment::{AckFrequency, AckPolicy, DelayedAcks};
+use cellcc_experiment::{AckFrequency, AckPolicy, Application, DelayedAcks};
 use cellcc_units::{Span, Time};
 use std::collections::BTreeSet;
 
