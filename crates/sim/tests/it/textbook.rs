@@ -57,7 +57,8 @@ fn newreno_follows_the_square_root_law_under_random_loss() {
 
 #[test]
 fn linuxs_cubic_leaves_slow_start_where_linux_does() {
-    // Loss in % and completion in s of 10 MiB with Linux 6.18 through the emulator: medians of ten runs (docs/fidelity/emulator.md).
+    // Loss in % and completion in s of 10 MiB with Linux 6.18 through the emulator: medians of ten runs
+    // (docs/evidence/kernel/slow-start.md).
     for (rtt_ms, thousandths, loss, completion) in [
         (40, 500, 0.15, 1.95),
         (40, 1000, 0.25, 1.95),
