@@ -110,7 +110,7 @@ fn expected_high_queue_interval(cwnd_epoch: f64, full_rtt: Span, bottom_rtt: Spa
 /// Section 5, `ratio`.
 fn ratio(drain_threshold: Span) -> f64 {
     let by_queue = QUEUE_PER_ROUND.as_secs_f64() / drain_threshold.as_secs_f64();
-    by_queue.max(LEAST_RATIO).min((1.0 / Cubic::BETA - 1.0) / 2.0)
+    by_queue.clamp(LEAST_RATIO, (1.0 / Cubic::BETA - 1.0) / 2.0)
 }
 
 impl Model for Floor {

@@ -160,7 +160,7 @@ fn report(flow: &mut Flow, port: &mut Port, now_us: u64, arrived: &[OnPath]) {
     let now = Time::from_nanos(now_us * 1000);
     // Both have the path's round-trip time of the newest packet.
     let there = || arrived.iter().filter(|packet| !packet.lost);
-    let newest = there().last().expect("not all are lost");
+    let newest = there().next_back().expect("not all are lost");
     let rtt = Time::from_nanos((newest.arrives_us + ONE_WAY_US) * 1000).since(newest.packet.sent_at);
     let packets: Vec<Packet> = there().map(|packet| packet.packet).collect();
     flow.on_ack(now, &packets, Some(rtt), None);
