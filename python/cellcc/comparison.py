@@ -71,6 +71,7 @@ class Conditions(TypedDict, total=False):
     acks: str | None
     offload: str | None
     recovery: str | None
+    initial_window: str | None
     like_linux: bool | None
     series_bin: Time | None
     path: Mapping[str, Any] | None
