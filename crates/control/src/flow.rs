@@ -6,7 +6,8 @@ mod recovery;
 pub use recovery::Episode;
 
 use crate::advice::Advice;
-use crate::contract::{Ack, Controller, Ecn, EcnEcho, Event, Limits, Packet, RateSample, Sent, Tag};
+use crate::contract::{Ack, Controller, Ecn, EcnEcho, Event, Packet, RateSample, Sent, Tag};
+use crate::limits::Limits;
 use crate::message::{ArrivalReport, Feedback, Signal, Verdict};
 use crate::rtt::Rtt;
 use cellcc_units::{Bytes, Span, Time};

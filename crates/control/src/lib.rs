@@ -30,6 +30,7 @@ pub mod growth;
 mod guard;
 mod info;
 pub mod kind;
+mod limits;
 mod message;
 mod observed;
 mod observer;
@@ -42,13 +43,13 @@ mod rtt;
 pub use advice::{Advice, AdviceClass, AdviceRequest, AdviceRoute, MinRttParts, ReportSource};
 pub use arrival_report::{ArrivalReporter, ReportSchedule};
 pub use contract::{
-    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Media, Packet, RateSample, Sampler, Sent,
-    Tag,
+    Ack, Context, Controller, Ecn, EcnEcho, Event, Loss, Packet, RateSample, Sampler, Sent, Tag,
 };
 pub use flow::{Episode, Flow};
 pub use guard::{Guard, Promise};
 pub use info::{BuildReceiver, HeldAgainst, Needs, Preset, RequestAdvice, SchemeInfo, split_list};
 pub use kind::{InnerScheme, TimeOrMultiple};
+pub use limits::{Limits, Media};
 pub use message::{ArrivalReport, Feedback, ReportedPacket, SchemeMessage, Signal, Verdict};
 pub use observed::{Observed, ShownCurve};
 pub use observer::{Observer, ShownValue};

@@ -146,13 +146,13 @@ impl<'a> Comparison<'a> {
         self.set_rows(self.rows.clone());
     }
 
-    /// How many conditions marks tell apart.
+    /// The number of conditions that marks distinguish.
     pub(crate) fn told(&self) -> usize {
         variations(&self.rows, &untold(&self.conditions, &self.placed)).len()
     }
 
-    /// How many conditions the marks of a figure are to tell apart, where that is more than they can: schemes that share colours
-    /// need them for themselves.
+    /// The number of conditions for the marks of a figure, if they cannot distinguish as many: schemes that share colours need
+    /// the marks for themselves.
     pub(crate) fn too_many_marks(&self) -> Option<usize> {
         let count = self.told();
         let most = if is_many(self.lines.len()) { 1 } else { MARKS };

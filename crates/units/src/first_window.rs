@@ -1,4 +1,4 @@
-//! How much a flow may send before the first acknowledgement.
+//! The first window: the data that a flow may send before the first acknowledgement.
 
 use crate::Bytes;
 use crate::text::{split_number, text_form};

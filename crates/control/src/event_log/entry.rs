@@ -3,7 +3,8 @@
 
 use super::file::Malformed;
 use crate::advice::Advice;
-use crate::contract::{Ack, Controller, Ecn, Event, Limits, Loss, Packet, Sent, Tag};
+use crate::contract::{Ack, Controller, Ecn, Event, Loss, Packet, Sent, Tag};
+use crate::limits::Limits;
 use crate::message::{ArrivalReport, Feedback, Verdict};
 use crate::rtt::Rtt;
 use cellcc_units::{Bytes, Time};

@@ -3,7 +3,8 @@
 use super::entry::{Call, Driven, Entry, Received, VOCABULARY};
 use super::file::{Header, Writer};
 use crate::advice::Advice;
-use crate::contract::{Ack, Context, Controller, Ecn, Event, Limits, Loss, Sent, Tag};
+use crate::contract::{Ack, Context, Controller, Ecn, Event, Loss, Sent, Tag};
+use crate::limits::Limits;
 use crate::message::{ArrivalReport, Feedback, Verdict};
 use crate::observer::Observer;
 use cellcc_units::{Bytes, Time};

@@ -3,9 +3,8 @@
 use super::entry::Received;
 use super::*;
 use crate::advice::{Advice, AdviceClass, MinRttParts};
-use crate::contract::{
-    Ack, Context, Controller, Ecn, EcnEcho, Event, Limits, Loss, Packet, RateSample, Sent,
-};
+use crate::contract::{Ack, Context, Controller, Ecn, EcnEcho, Event, Loss, Packet, RateSample, Sent};
+use crate::limits::Limits;
 use crate::message::{ArrivalReport, ReportedPacket};
 use crate::message::{Feedback, Signal, Verdict};
 use crate::rtt::Rtt;

@@ -31,6 +31,7 @@
 
 mod aimd;
 mod delay;
+mod idle;
 mod loss;
 mod probe;
 

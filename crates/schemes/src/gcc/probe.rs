@@ -1,5 +1,6 @@
 //! Probes: short bursts above the target, with padding where the encoder has too little, whose arrivals measure the link.
 
+use super::idle::Idle;
 use cellcc_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -32,11 +33,6 @@ const LONGEST: Span = Span::from_secs(1);
 const BELIEVED: f64 = 2.0;
 const NOT_FULL: f64 = 0.9;
 const USED: f64 = 0.95;
-/// Constants of `AlrDetector` (libwebrtc): the window of its budget, its share of the target, and the levels of the budget at
-/// which the region begins and ends.
-const BUDGET_WINDOW: Span = Span::from_millis(500);
-const BUDGET_SHARE: f64 = 0.65;
-const BUDGET_LEVELS: (f64, f64) = (0.8, 0.5);
 
 /// How far probes may go beyond the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -278,31 +274,6 @@ impl Arrived {
             return None;
         }
         Some(if arrives < NOT_FULL * leaves { USED * arrives } else { leaves.min(arrives) })
-    }
-}
-
-/// Detects a region in which the application, not the target, limits the rate.
-#[derive(Debug, Default)]
-struct Idle {
-    /// Bytes of the budget that were not sent.
-    unused: f64,
-    sent_at: Option<Time>,
-    since: Option<Time>,
-    ended: Option<Time>,
-}
-
-impl Idle {
-    fn on_sent(&mut self, now: Time, bytes: Bytes, target: f64) {
-        let Some(before) = self.sent_at.replace(now) else { return };
-        let rate = BUDGET_SHARE * target / 8.0;
-        let most = rate * BUDGET_WINDOW.as_secs_f64();
-        self.unused = (self.unused.clamp(-most, most) - bytes.as_f64()).max(-most);
-        self.unused = (self.unused + rate * now.since(before).as_secs_f64()).min(most);
-        if self.unused > BUDGET_LEVELS.0 * most {
-            self.since = self.since.or(Some(now));
-        } else if self.unused < BUDGET_LEVELS.1 * most && self.since.take().is_some() {
-            self.ended = Some(now);
-        }
     }
 }
 
