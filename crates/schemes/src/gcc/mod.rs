@@ -48,6 +48,8 @@ use probe::{Allowed, Prober};
 
 /// Reports (TWCC): times in 250 us, nothing twice.
 const REPEATS: u64 = 0;
+/// A report leaves as soon as it names so many packets: an `ArrivalReport` has room for 500, and libwebrtc splits longer ones.
+const REPORT_PACKETS: u64 = 400;
 const UNIT: Span = Span::from_micros(250);
 /// The ratio to the target (libwebrtc's `kStrictPacingMultiplier`, of video whose sender estimates the rate).
 const PACING_GAIN: f64 = 1.1;
@@ -98,7 +100,7 @@ pub(super) fn scheme() -> SchemeInfo {
     .shows(&SHOWS)
     .with_receiver(|arguments, _| {
         Some(Box::new(ArrivalReporter::new(ReportSchedule {
-            packets: u64::MAX,
+            packets: REPORT_PACKETS,
             interval: arguments.get(&FEEDBACK),
             repeats: REPEATS,
             unit: UNIT,
