@@ -225,8 +225,11 @@ fn every_command_and_every_flag_that_a_document_names_exists() {
 
 /// A page without its generated parts: tables between two marks, and the paragraph or list below the others.
 fn hand_written(mut page: String) -> String {
-    const GENERATED: [(&str, &str); 3] =
-        [("<!-- the table of", "<!-- the table ends -->"), ("<!-- held against:", "\n\n"), ("<!-- reasons -->", "\n\n")];
+    const GENERATED: [(&str, &str); 3] = [
+        ("<!-- the table of", "<!-- the table ends -->"),
+        ("<!-- held against:", "\n\n"),
+        ("<!-- reasons -->", "\n\n"),
+    ];
     for (begin, end) in GENERATED {
         while let Some((before, part)) = page.split_once(begin) {
             page = format!("{before}\n{}", part.split_once(end).map_or("", |(_, after)| after));
@@ -254,7 +257,8 @@ fn words(page: &str) -> usize {
 fn reasons(path: &Path) -> String {
     let file: toml::Table = fs::read_to_string(path).expect("claims").parse().expect("a file of claims");
     let reasons = file.get("reason").and_then(toml::Value::as_array).into_iter().flatten();
-    let texts = reasons.flat_map(|reason| ["title", "text"].map(|key| reason[key].as_str().expect("a text").to_owned()));
+    let texts = reasons
+        .flat_map(|reason| ["title", "text"].map(|key| reason[key].as_str().expect("a text").to_owned()));
     texts.collect::<Vec<_>>().join(" ")
 }
 

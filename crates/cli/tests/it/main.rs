@@ -5,6 +5,7 @@ mod common;
 
 mod assist;
 mod bad_input;
+mod bad_traces;
 mod check;
 mod commands;
 mod compare;
