@@ -10,7 +10,8 @@ use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
@@ -199,12 +200,14 @@ impl Netlink {
         Ok(addresses.filter_map(address).collect())
     }
 
-    /// Sends packets to `destination` out of a link, with `source` as the sender's address unless it has chosen one.
+    /// Sends packets to `destination` out of a link, with `source` as the sender's address unless it has chosen one. TCP
+    /// begins with `first_window` packets there; `None`: with the kernel's own first window.
     pub(crate) fn add_route(
         &mut self,
         destination: Prefix,
         link: u32,
         source: IpAddr,
+        first_window: Option<u32>,
     ) -> Result<(), EmuError> {
         let (address, length) = destination;
         let mut message = RouteMessage::default();
@@ -222,6 +225,8 @@ impl Netlink {
         if length > 0 {
             message.attributes.push(RouteAttribute::Destination(RouteAddress::from(address)));
         }
+        let metrics = first_window.map(|packets| vec![RouteMetric::InitCwnd(packets)]);
+        message.attributes.extend(metrics.map(RouteAttribute::Metrics));
         self.create(RouteNetlinkMessage::NewRoute(message))
             .map_err(EmuError::system(format!("add a route to {address}/{length}")))
     }

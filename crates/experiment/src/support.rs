@@ -25,8 +25,6 @@ pub struct Support {
     pub noq_controllers: bool,
     /// Sources whose rate follows the scheme's.
     pub adaptive_sources: bool,
-    /// First windows of any size.
-    pub initial_window: bool,
     /// Metrics that leave the beginning of a run out.
     pub warm_up: bool,
 }
@@ -42,7 +40,6 @@ impl Support {
         concealed_loss: true,
         noq_controllers: false,
         adaptive_sources: true,
-        initial_window: true,
         warm_up: true,
     };
     /// QUIC in virtual time. It encrypts acknowledgements; a base station writes in front of them, as in SCONE.
@@ -66,7 +63,6 @@ impl Support {
         ack_filter: false,
         concealed_loss: false,
         adaptive_sources: false,
-        initial_window: false,
         warm_up: false,
         ..Self::SIM
     };
@@ -89,8 +85,7 @@ impl Support {
         let filters = |queue: &Queue| matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. }));
         let adaptive = scenario.flows.iter().find(|flow| matches!(flow.source, Source::Video { .. }));
         let own_window = |flow: &&FlowSetup| {
-            let is_given = flow.initial_window.or(endpoint.initial_window).is_some();
-            is_given && (!self.initial_window || flow.scheme.starts_with(NOQ))
+            flow.scheme.starts_with(NOQ) && flow.initial_window.or(endpoint.initial_window).is_some()
         };
         let asked = [
             scenario.flows.iter().find(own_window).map(|flow| {

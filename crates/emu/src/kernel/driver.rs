@@ -1,5 +1,6 @@
 //! The kernel as a [`Driver`].
 
+use super::first_windows::first_windows;
 use super::notes::notes;
 use super::schemes::Available;
 use super::workload::Connections;
@@ -43,15 +44,18 @@ impl<B: TcpBackend> Driver for KernelDriver<B> {
     fn resolve(&self, scenario: &mut Scenario) -> Result<(), ResolveError> {
         Support::KERNEL.check(scenario)?;
         self.paths.resolve(scenario)?;
+        first_windows(scenario)?;
         self.backend.resolve(scenario)?;
         self.kernel_names(scenario).map(drop)
     }
 
     fn run(&self, scenario: &Resolved) -> Result<Record, RunError> {
-        let kernel_names = self.kernel_names(scenario).map_err(|error| RunError(error.to_string()))?;
+        let failed = |error: ResolveError| RunError(error.to_string());
+        let kernel_names = self.kernel_names(scenario).map_err(failed)?;
+        let first_windows = first_windows(scenario).map_err(failed)?;
         self.backend.prepare(scenario)?;
-        let mut run =
-            self.paths.run(scenario, &Connections { scenario, kernel_names, backend: &self.backend })?;
+        let connections = Connections { scenario, kernel_names, first_windows, backend: &self.backend };
+        let mut run = self.paths.run(scenario, &connections)?;
         run.outcome.assistance.clone()?;
         for (conversation, samples) in run.flows.iter_mut().zip(&run.outcome.samples) {
             samples.iter().for_each(|(bin, info)| info.record_bin(*bin, conversation.meter_mut()));

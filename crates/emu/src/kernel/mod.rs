@@ -15,6 +15,7 @@
 mod conversation;
 mod driver;
 mod endpoints;
+mod first_windows;
 mod notes;
 mod packet;
 mod schemes;

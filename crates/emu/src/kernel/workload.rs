@@ -2,6 +2,7 @@
 
 use super::conversation::Conversation;
 use super::endpoints::{Endpoints, Sent, let_buffers_grow};
+use super::first_windows::FirstWindows;
 use super::tcp_info::TcpInfo;
 use crate::emulation::Clock;
 use crate::error::EmuError;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Connections<'a, B> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) kernel_names: Vec<&'a str>,
+    pub(crate) first_windows: FirstWindows,
     pub(crate) backend: &'a B,
 }
 
@@ -43,6 +45,9 @@ impl<B: TcpBackend> Workload for Connections<'_, B> {
         let users = topology.users.iter().map(|user| &user.namespace);
         for namespace in users.chain([&topology.outside().namespace]) {
             namespace.run(let_buffers_grow)??;
+        }
+        for (user, packets) in &self.first_windows {
+            topology.outside().set_first_window(&topology.users[*user], *packets)?;
         }
         let flows = self.scenario.flows.iter().zip(&self.kernel_names).enumerate();
         flows.map(|(index, (setup, name))| Endpoints::open(topology, index, setup, name)).collect()

@@ -139,6 +139,16 @@ impl Topology {
     }
 }
 
+impl Outside {
+    /// Lets TCP connections to a user begin with so many packets. Linux knows a first window of routes alone (`initcwnd` in
+    /// ip-route(8)): the user's own one precedes that of all users.
+    pub(crate) fn set_first_window(&self, user: &User, packets: u32) -> Result<(), EmuError> {
+        let (link, source) = (self.device.index(), self.address4.into());
+        let to = (user.address4.into(), 32);
+        self.device.with_netlink(|netlink| netlink.add_route(to, link, source, Some(packets)))
+    }
+}
+
 /// The common state of all devices of a topology.
 struct Builder {
     backend: Backend,
@@ -161,7 +171,7 @@ impl Builder {
         device.with_netlink(|netlink| {
             for address in families(address4, address6) {
                 netlink.add_address(device.index(), address)?;
-                netlink.add_route(everywhere(address), device.index(), address)?;
+                netlink.add_route(everywhere(address), device.index(), address, None)?;
             }
             Ok::<_, EmuError>(())
         })?;
@@ -178,7 +188,7 @@ impl Builder {
                     netlink.add_address(device.index(), address)?;
                 }
                 for route in addresses.routes.iter().filter(|route| route.0.is_ipv4() == address.is_ipv4()) {
-                    netlink.add_route(*route, device.index(), address)?;
+                    netlink.add_route(*route, device.index(), address, None)?;
                 }
             }
             Ok::<_, EmuError>(())

@@ -42,6 +42,7 @@ fn what_the_kernel_cannot_do_is_refused_by_name() {
     assert!(refused("cubic~30ms", "").contains("`cubic~30ms`"));
     assert!(refused("cubic", "[endpoint]\nmss = '1000B'").contains("endpoint.mss = 1kB"));
     assert!(refused("cubic#1", "").contains("only users 0 to 0"));
+    assert!(refused("cubic^32pkt + cubic", "").contains("Linux has one first window"));
 }
 
 mod punctual {
@@ -81,6 +82,20 @@ mod punctual {
             // 80 ms of transmission, two round-trip times at least.
             assert!((0.12..0.4).contains(&completion), "{completion}");
             assert_eq!(record.total.sent_packets, 139);
+        });
+    }
+
+    #[test]
+    fn a_flow_begins_with_its_first_window() {
+        needs_punctuality(|| {
+            let Some(driver) = driver() else { return };
+            let record = run(
+                &driver,
+                "schemes = ['cubic^32pkt']\ntraces = ['rate=10Mbit/s']\ndrivers = ['kernel']\nduration = '1s'\n[path]\nrtt = '400ms'",
+            );
+            // The connection exists after 0.4 s, and its first acknowledgement comes after 0.8 s.
+            let windows = record.series.column("flow0.window_packets").unwrap();
+            assert_eq!(windows.iter().find(|window| !window.is_nan()), Some(&32.0), "{windows:?}");
         });
     }
 }
