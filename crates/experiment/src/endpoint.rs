@@ -130,3 +130,30 @@ impl Endpoint {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_scheme_over_udp_has_no_tcp_below_it_and_only_where_the_key_says_so() {
+        let tcp = Endpoint {
+            acks: Some("delayed".parse().unwrap()),
+            offload: Some("gro".parse().unwrap()),
+            recovery: LossDetection::Rack,
+            initial_window: Some(FirstWindow::Packets(3)),
+            ..Endpoint::default()
+        };
+        let keyed = Endpoint { over_udp: true, ..tcp.clone() };
+        let kernels = SchemeInfo::of_transport("kernels", "", "");
+        let program = SchemeInfo::of_transport("program", "", "").over_udp();
+        for (endpoint, scheme) in [(&tcp, &kernels), (&tcp, &program), (&keyed, &kernels)] {
+            assert_eq!(*endpoint.below(scheme), *endpoint, "{} with {}", scheme.name, endpoint.over_udp);
+        }
+        let below = keyed.below(&program);
+        assert_eq!(below.ack_policy().to_string(), "every-packet");
+        let not_tcps =
+            Endpoint { acks: below.acks, offload: None, recovery: LossDetection::Quic, ..keyed.clone() };
+        assert_eq!(*below, not_tcps, "all else stays");
+    }
+}
