@@ -13,8 +13,13 @@
 //! 3. Otherwise a timer runs. It is the mean time between segments, at least `min`, at most `max` and the RTT; where it has run
 //!    out, twice as long.
 //!
+//! 4. A segment with an older timestamp than the last one in order is discarded (PAWS, RFC 7323, section 5;
+//!    `tcp_validate_incoming`), and the segments before it are acknowledged at once. Only a retransmission arrives in order
+//!    before segments that left earlier, and only where packets overtake each other: each then costs new data.
+//!
 //! Differences from Linux: a segment counts as full, and no acknowledgement waits for the application to read. The RTT is that of
-//! the path without queues, as the handshake finds it.
+//! the path without queues, as the handshake finds it. A segment that has come before is never discarded: in Linux the sender
+//! learns of it by a DSACK in both cases.
 
 use cellcc_experiment::{AckFrequency, AckPolicy, Application, DelayedAcks};
 use cellcc_units::{Span, Time};
@@ -30,6 +35,11 @@ const LONGEST_COMPRESSION: Span = Span::from_millis(1);
 const COMPRESSION_SHARE: u64 = 20;
 /// The least excess of a time-out over the RTT (Linux, `TCP_RTO_MIN` in tcp.h).
 const MIN_TIMEOUT_ABOVE_RTT: Span = Span::from_millis(200);
+
+/// The nanoseconds of a tick of TCP's timestamps (Linux, `TCP_TS_HZ` in tcp.h), and how many ticks a segment may be older than
+/// the last one in order (`TCP_PAWS_WINDOW`).
+const TIMESTAMP_TICK: u64 = 1_000_000;
+const OLDEST_TICKS: u64 = 1;
 
 /// The due time of the acknowledgement of arrived packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,15 +64,22 @@ impl AckSchedule {
         }
     }
 
-    /// A packet arrives with this number, which carries this segment of the data.
+    /// A packet arrives with this number, which carries this segment of the data. None: it is discarded, and the
+    /// arrivals before it are acknowledged at once.
     #[inline]
-    pub(crate) fn on_packet(&mut self, now: Time, number: u64, segment: u64) -> Due {
+    pub(crate) fn on_packet(&mut self, now: Time, sent_at: Time, number: u64, segment: u64) -> Option<Due> {
         match self {
-            Self::Quic(quic) => quic.on_packet(now, number),
+            Self::Quic(quic) => Some(quic.on_packet(now, number)),
             // It is no part of the stream.
-            Self::Linux(_) if segment == Application::PADDING => Due::Now,
-            Self::Linux(linux) => linux.on_segment(now, segment),
+            Self::Linux(_) if segment == Application::PADDING => Some(Due::Now),
+            Self::Linux(linux) if linux.discards(sent_at, segment) => None,
+            Self::Linux(linux) => Some(linux.on_segment(now, sent_at, segment)),
         }
+    }
+
+    /// True where a segment that was sent then is discarded.
+    pub(crate) fn discards(&self, sent_at: Time, segment: u64) -> bool {
+        matches!(self, Self::Linux(linux) if linux.discards(sent_at, segment))
     }
 
     /// An acknowledgement leaves.
@@ -149,6 +166,8 @@ pub(crate) struct LinuxAcks {
     beyond: BTreeSet<u64>,
     /// Segments in order that no acknowledgement has covered.
     unacknowledged: u64,
+    /// When the newest segment left that arrived in order and right after an acknowledgement (`ts_recent`).
+    timestamp: Time,
     /// Acknowledgements that still leave at once.
     quick_acks: u32,
     /// The delayed-ACK timer (`ato`); none before the first segment.
@@ -168,6 +187,7 @@ impl LinuxAcks {
             next_segment: 0,
             beyond: BTreeSet::new(),
             unacknowledged: 0,
+            timestamp: Time::ZERO,
             quick_acks: 0,
             timer: None,
             last_arrival: Time::ZERO,
@@ -177,8 +197,20 @@ impl LinuxAcks {
         }
     }
 
-    fn on_segment(&mut self, now: Time, segment: u64) -> Due {
+    /// `tcp_paws_discard`.
+    fn discards(&self, sent_at: Time, segment: u64) -> bool {
+        let ticks = |time: Time| time.as_nanos() / TIMESTAMP_TICK;
+        sent_at < self.timestamp
+            && ticks(sent_at) + OLDEST_TICKS < ticks(self.timestamp)
+            && segment >= self.next_segment
+    }
+
+    fn on_segment(&mut self, now: Time, sent_at: Time, segment: u64) -> Due {
         let had_gap = !self.beyond.is_empty();
+        // `tcp_replace_ts_recent`.
+        if segment + self.unacknowledged == self.next_segment {
+            self.timestamp = self.timestamp.max(sent_at);
+        }
         if segment < self.next_segment {
             self.quick_acks = self.quick_acks.max(self.settings.quick_acks);
             self.timer = Some(self.settings.min);

@@ -87,7 +87,8 @@ impl Arrivals {
 #[derive(Debug)]
 pub(crate) struct Offload {
     settings: ReceiveOffload,
-    held: Vec<DataPacket>,
+    /// Each with the time at which it was sent.
+    held: Vec<(Time, DataPacket)>,
     bytes: Bytes,
     /// When they are handed over at the latest; [`Time::NEVER`] where there are none.
     flush_at: Time,
@@ -103,16 +104,16 @@ impl Offload {
         self.held.is_empty() || self.bytes + packet.bytes <= self.settings.max
     }
 
-    pub(crate) fn hold(&mut self, now: Time, packet: DataPacket) {
+    pub(crate) fn hold(&mut self, now: Time, sent_at: Time, packet: DataPacket) {
         if self.held.is_empty() {
             self.flush_at = now + self.settings.flush;
         }
         self.bytes += packet.bytes;
-        self.held.push(packet);
+        self.held.push((sent_at, packet));
     }
 
     /// All that is held; nothing is afterwards.
-    pub(crate) fn take(&mut self) -> Vec<DataPacket> {
+    pub(crate) fn take(&mut self) -> Vec<(Time, DataPacket)> {
         self.bytes = Bytes::ZERO;
         self.flush_at = Time::NEVER;
         std::mem::take(&mut self.held)

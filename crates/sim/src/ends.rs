@@ -78,12 +78,19 @@ impl virtual_time::Ends for Ends {
     type Scratch = Scratch;
 
     #[inline]
-    fn on_data(&mut self, network: &mut Network<'_, Self>, data: DataPacket) -> Result<(), RunError> {
+    fn on_data(
+        &mut self,
+        network: &mut Network<'_, Self>,
+        sent_at: Time,
+        data: DataPacket,
+    ) -> Result<(), RunError> {
         let now = network.now();
-        if let Some(frames) = &mut self.frames {
+        if let Some(frames) = &mut self.frames
+            && !self.receiver.discards(sent_at, &data)
+        {
             frames.on_segment(now, data.segment, self.sender.application());
         }
-        if let Some(ack) = self.receiver.on_packet(now, &data) {
+        if let Some(ack) = self.receiver.on_packet(now, sent_at, &data) {
             self.acknowledge(network, ack);
         }
         Ok(())

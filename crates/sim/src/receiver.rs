@@ -73,21 +73,31 @@ impl Receiver {
 
     /// A packet arrives; an acknowledgement may leave at once.
     #[inline]
-    pub(crate) fn on_packet(&mut self, now: Time, packet: &DataPacket) -> Option<Acknowledgement> {
+    pub(crate) fn on_packet(
+        &mut self,
+        now: Time,
+        sent_at: Time,
+        packet: &DataPacket,
+    ) -> Option<Acknowledgement> {
         if self.offload.is_some() {
-            return self.hold(now, packet);
+            return self.hold(now, sent_at, packet);
         }
-        let due = self.take(now, packet);
+        let due = self.take(now, sent_at, packet);
         self.acknowledge_by(now, due)
+    }
+
+    /// True where a packet that arrives now is discarded as too old.
+    pub(crate) fn discards(&self, sent_at: Time, packet: &DataPacket) -> bool {
+        self.schedule.discards(sent_at, packet.segment)
     }
 
     /// The network card's driver holds a packet, and hands over earlier ones that it cannot join.
     #[cold]
-    fn hold(&mut self, now: Time, packet: &DataPacket) -> Option<Acknowledgement> {
+    fn hold(&mut self, now: Time, sent_at: Time, packet: &DataPacket) -> Option<Acknowledgement> {
         let has_room = self.offload.as_ref().is_none_or(|offload| offload.has_room(packet));
         let acknowledgement = if has_room { None } else { self.hand_over(now) };
         if let Some(offload) = &mut self.offload {
-            offload.hold(now, *packet);
+            offload.hold(now, sent_at, *packet);
         }
         acknowledgement
     }
@@ -96,14 +106,15 @@ impl Receiver {
     #[cold]
     fn hand_over(&mut self, now: Time) -> Option<Acknowledgement> {
         let held = self.offload.as_mut()?.take();
-        let dues: Vec<Due> = held.iter().map(|packet| self.take(now, packet)).collect();
+        let dues: Vec<Due> = held.iter().map(|(sent_at, packet)| self.take(now, *sent_at, packet)).collect();
         self.acknowledge_by(now, *dues.iter().find(|due| **due == Due::Now).or(dues.last())?)
     }
 
     /// Takes a packet in; says when its acknowledgement is due.
     #[inline(always)]
-    fn take(&mut self, now: Time, packet: &DataPacket) -> Due {
+    fn take(&mut self, now: Time, sent_at: Time, packet: &DataPacket) -> Due {
         let DataPacket { number, segment, bytes, ecn, ref signal } = *packet;
+        let Some(due) = self.schedule.on_packet(now, sent_at, number, segment) else { return Due::Now };
         match self.claims_below {
             None => self.arrivals.push(number, ecn),
             Some(claimed) => self.claim(claimed, number, ecn),
@@ -115,7 +126,7 @@ impl Receiver {
             }
             component.on_packet(&Arrival::new(now, number, bytes, ecn));
         }
-        self.schedule.on_packet(now, number, segment)
+        due
     }
 
     /// Acknowledges all up to a packet, also lost ones before it (Savage et al. 1999 have a receiver of TCP do so).
@@ -266,7 +277,8 @@ mod tests {
     fn arrives(receiver: &mut Receiver, number: u64, nanos: u64) -> Option<Acknowledgement> {
         let packet =
             DataPacket { number, segment: number, bytes: Bytes::new(1500), ecn: Ecn::NotEct, signal: None };
-        receiver.on_packet(Time::from_nanos(nanos), &packet)
+        let now = Time::from_nanos(nanos);
+        receiver.on_packet(now, now, &packet)
     }
 
     fn newly_acknowledged(receiver: &mut Receiver, ack: Acknowledgement) -> Vec<u64> {

@@ -15,11 +15,16 @@ pub trait Ends: Sized {
     /// Lists that an end refills with each event. All flows share them: a thousand flows' own would not stay in a cache.
     type Scratch: Default;
 
-    /// A packet arrives at the receiving end.
+    /// A packet arrives at the receiving end, which left the sending end at `sent_at`.
     ///
     /// # Errors
     /// The flow cannot go on.
-    fn on_data(&mut self, network: &mut Network<'_, Self>, data: Self::Data) -> Result<(), RunError>;
+    fn on_data(
+        &mut self,
+        network: &mut Network<'_, Self>,
+        sent_at: Time,
+        data: Self::Data,
+    ) -> Result<(), RunError>;
 
     /// An acknowledgement arrives at the sending end.
     ///

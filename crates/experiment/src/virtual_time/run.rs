@@ -223,7 +223,7 @@ impl<E: Ends> Run<E> {
             flow
         };
         let (ends, mut network) = flow.reach(now, &mut self.path);
-        ends.on_data(&mut network, delivery.packet.packet)?;
+        ends.on_data(&mut network, delivery.queued_at, delivery.packet.packet)?;
         self.wakes.schedule(now, flow);
         Ok(())
     }

@@ -185,7 +185,12 @@ impl Ends for QuicEnds {
     type Ack = Datagram;
     type Scratch = ();
 
-    fn on_data(&mut self, network: &mut Network<'_, Self>, data: Datagram) -> Result<(), RunError> {
+    fn on_data(
+        &mut self,
+        network: &mut Network<'_, Self>,
+        _sent_at: Time,
+        data: Datagram,
+    ) -> Result<(), RunError> {
         self.receiver.on_datagram(network.now(), data)?;
         self.receive(network)?;
         self.receiver.read_timer();

@@ -14,7 +14,8 @@ fn schedule(text: &str) -> AckSchedule {
 /// The acknowledgements due after each of these packets, at 1 ms from each other; a due one leaves. Numbers are segments.
 fn dues(schedule: &mut AckSchedule, from_ms: u64, numbers: impl IntoIterator<Item = u64>) -> Vec<Due> {
     let decide = |(index, number): (usize, u64)| {
-        let due = schedule.on_packet(at(from_ms + index as u64), number, number);
+        let now = at(from_ms + index as u64);
+        let due = schedule.on_packet(now, now, number, number).expect("in time");
         if due == Due::Now {
             schedule.on_acknowledged();
         }
@@ -75,6 +76,32 @@ fn after_a_pause_longer_than_the_time_out_acknowledgements_are_quick_again() {
     assert_eq!(at_once(&mut linux, 1000, [16, 17, 18]), [true; 3]);
 }
 
+/// Segment 16 is lost. Its retransmission arrives after segments 17 and 18, and has overtaken 19 and 20.
+#[test]
+fn tcp_discards_new_data_that_a_retransmission_has_overtaken_by_more_than_a_tick() {
+    let mut linux = settled();
+    let mut arrives = |sent_ms: u64, segment: u64| {
+        let due = linux.on_packet(at(100), at(sent_ms), segment, segment);
+        linux.on_acknowledged();
+        due
+    };
+    assert!([(17, 17), (18, 18)].iter().all(|(sent, segment)| arrives(*sent, *segment).is_some()));
+    assert_eq!(arrives(90, 16), Some(Due::Now), "the retransmission");
+    assert_eq!(arrives(88, 20), None, "two ticks older");
+    assert!(arrives(89, 19).is_some(), "one tick older");
+    assert_eq!(arrives(88, 18), Some(Due::Now), "it has come before");
+    assert!(arrives(91, 20).is_some(), "newer");
+}
+
+#[test]
+fn a_retransmission_beyond_the_first_gap_makes_nothing_old() {
+    let mut linux = settled();
+    let mut arrives = |sent_ms: u64, segment: u64| linux.on_packet(at(100), at(sent_ms), segment, segment);
+    assert!(
+        [(17, 17), (90, 18), (20, 20)].into_iter().all(|(sent, segment)| arrives(sent, segment).is_some())
+    );
+}
+
 #[test]
 fn quic_acknowledges_every_second_packet_and_one_out_of_order_at_once() {
     let mut quic = schedule("quic");
@@ -122,7 +149,7 @@ fn deliver(text: &str, packets: &[(u64, u64)]) -> (Vec<(Time, Time)>, Vec<u64>) 
         }
         now = arrives;
         waits.push(now);
-        match schedule.on_packet(now, segment, segment) {
+        match schedule.on_packet(now, now, segment, segment).expect("in time") {
             Due::Now => {
                 tell(now, &mut waits, &mut schedule);
                 due = Time::NEVER;
@@ -165,7 +192,8 @@ proptest! {
         let mut linux = settled();
         let mut waiting = 0;
         for segment in 16..16 + count {
-            let due = linux.on_packet(at(16 + gap_ms * segment), segment, segment);
+            let now = at(16 + gap_ms * segment);
+            let due = linux.on_packet(now, now, segment, segment).expect("in time");
             waiting += 1;
             if due == Due::Now {
                 linux.on_acknowledged();
