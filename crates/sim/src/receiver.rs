@@ -326,6 +326,25 @@ mod tests {
     }
 
     #[test]
+    fn data_that_a_receiver_of_tcp_discards_are_answered_and_not_acknowledged() {
+        let endpoint = Endpoint { acks: "delayed".parse().ok(), ..Endpoint::default() };
+        let mut receiver = Receiver::new(&endpoint, Span::from_millis(40), None);
+        let mut arrives = |sent_ms, number, segment| {
+            let (bytes, ecn) = (Bytes::new(1500), Ecn::NotEct);
+            let packet = DataPacket { number, segment, bytes, ecn, signal: None };
+            receiver.on_packet(
+                Time::ZERO + Span::from_millis(100),
+                Time::ZERO + Span::from_millis(sent_ms),
+                &packet,
+            )
+        };
+        // Packet 0 is lost. Packet 9 brings its data and overtakes packet 8.
+        let acks = [arrives(1, 1, 1), arrives(9, 9, 0), arrives(7, 8, 2), arrives(10, 10, 3)];
+        let acknowledged = acks.map(|ack| newly_acknowledged(&mut receiver, ack.expect("at once")));
+        assert_eq!(acknowledged, [vec![1], vec![9], vec![], vec![10]]);
+    }
+
+    #[test]
     fn a_receiver_that_lies_acknowledges_what_was_lost_and_nothing_twice() {
         let endpoint = Endpoint { conceals_loss: true, ..Endpoint::default() };
         let mut receiver = Receiver::new(&endpoint, Span::ZERO, None);
