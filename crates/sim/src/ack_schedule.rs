@@ -12,7 +12,6 @@
 //!    Linux's timer may be 0.1 ms late (`tcp_comp_sack_slack_ns`); this one is not.
 //! 3. Otherwise a timer runs. It is the mean time between segments, at least `min`, at most `max` and the RTT; where it has run
 //!    out, twice as long.
-//!
 //! 4. A segment with an older timestamp than the last one in order is discarded (PAWS, RFC 7323, section 5;
 //!    `tcp_validate_incoming`), and the segments before it are acknowledged at once. Only a retransmission arrives in order
 //!    before segments that left earlier, and only where packets overtake each other: each then costs new data.
