@@ -254,7 +254,8 @@ mod tests {
     use crate::runs::Outcome;
     use std::sync::Arc;
 
-    /// The verdict on a list, where CUBIC uses half of each of twelve links and BBR 0.595 on average, 0.54 to 0.65.
+    /// The verdict on a list, where CUBIC uses half of each of twelve links and BBR 0.595 on average, 0.54 to 0.65; Vegas uses
+    /// nearly all of eleven of them.
     fn judged(kind: &str, value: &str) -> Judged {
         let text = format!(
             "[data.sa]\nscenario = 's.toml'\n\n[[claim]]\nid = 'REM-79'\nsource = '4.1'\nsays = 'low use'\npaper = 0.6\n\
@@ -272,7 +273,10 @@ mod tests {
                 ..Outcome::default()
             })),
         };
-        let of_link = |at: usize| [run("cubic", at, 0.5), run("bbr", at, 0.54 + 0.01 * at as f64)];
+        let of_link = |at: usize| {
+            let of_vegas = if at == 0 { 0.02 } else { 1.0 - 0.005 * (at % 5) as f64 };
+            [run("cubic", at, 0.5), run("bbr", at, 0.54 + 0.01 * at as f64), run("vegas", at, of_vegas)]
+        };
         claims.claims[0].judge(&DataRuns::from([("sa".into(), (0..12).flat_map(of_link).collect())])).unwrap()
     }
 
@@ -283,6 +287,14 @@ mod tests {
         let [cubic, (low, high)] = judged.intervals[..] else { panic!("{:?}", judged.intervals) };
         assert_eq!(cubic, (0.5, 0.5));
         assert!(0.57 < low && low < 0.595 && 0.6 < high && high < 0.62, "{low} to {high}");
+    }
+
+    /// Below a mean of 0.91 stood the interval from -3.4 to 1.01.
+    #[test]
+    fn the_interval_of_a_mean_stays_where_the_quantity_can_be() {
+        for (value, most) in [("mean(utilisation(vegas))", 1.0), ("mean(100 * utilisation(vegas))", 100.0)] {
+            assert_eq!(judged("share", value).interval, Some((0.0, most)), "{value}");
+        }
     }
 
     #[test]

@@ -11,6 +11,11 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     METRICS.iter().map(|metric| metric.key)
 }
 
+/// The smallest and the largest value of a scalar.
+pub(crate) fn range(name: &str) -> Option<(f64, f64)> {
+    METRICS.iter().find(|metric| metric.key == name).map(|metric| metric.range)
+}
+
 pub(crate) fn is_known(name: &str) -> bool {
     names().any(|known| known == name)
 }

@@ -10,7 +10,7 @@ pub use select::Units;
 
 use crate::expression::{Aggregate, Expression, ExpressionError};
 use crate::runs::DataRuns;
-use cellcc_statistics::{Average, Certainty, FEWEST, Kind, percentile_interval, resamples};
+use cellcc_statistics::{Average, Certainty, Kind, percentile_interval, resamples};
 
 /// An expression whose runs have been found: they need not have been run.
 #[derive(Debug, Clone)]
@@ -81,34 +81,27 @@ impl Quantity {
     }
 
     /// Its value for each resample of the traces. Parts on the same traces have the same draws, even where they are from two data
-    /// sets. Empty where a group has fewer than `fewest` traces.
-    pub(crate) fn resampled(&self, fewest: usize) -> Vec<Value> {
-        if self.groups.iter().any(|count| *count < fewest) {
-            return Vec::new();
-        }
-        let mut draws: Vec<_> = self.groups.iter().map(|&count| resamples(count)).collect();
-        let mut values = Vec::new();
-        loop {
-            let drawn: Option<Vec<Vec<usize>>> = draws.iter_mut().map(Iterator::next).collect();
-            match drawn {
-                Some(drawn) if !drawn.is_empty() => values.push(self.node.value(Some(&drawn))),
-                _ => return values,
-            }
-        }
+    /// sets. Empty where a group has fewer than ten traces.
+    fn resampled(&self) -> impl Iterator<Item = Value> {
+        resamples(&self.groups).map(|drawn| self.node.value(Some(&drawn)))
     }
 
     /// The 95 % interval of a single number: bootstrap-t for a plain mean, percentiles for all else; none with fewer than
     /// ten traces (docs/metrics.md says why).
-    pub(crate) fn interval(&self) -> Option<(f64, f64)> {
+    pub fn interval(&self) -> Option<(f64, f64)> {
         if let Node::Aggregate(Aggregate::Mean, of) = &self.node
             && let Sampled::Traces(values) = of.sampled(None)
         {
             let there: Vec<f64> = values.into_iter().filter(|value| !value.is_nan()).collect();
-            let average = Average::of(Kind::Mean, &there, (f64::NEG_INFINITY, f64::INFINITY))?;
+            let average = Average::of(Kind::Mean, &there, of.range())?;
             let all_same = average.certainty == Certainty::NoSpread;
             return average.certainty.interval().or(all_same.then_some((average.value, average.value)));
         }
-        self.percentiles(FEWEST)
+        let numbers = self.resampled().map(|value| match value {
+            Value::Number(number) => Some(number),
+            Value::List(_) => None,
+        });
+        percentile_interval(numbers.collect::<Option<_>>()?)
     }
 
     /// The 95 % interval of each of its `numbers`: [that](Self::interval) of a single one, and by percentiles those of a list;
@@ -117,7 +110,7 @@ impl Quantity {
         if let Value::Number(_) = self.value() {
             return self.interval().into_iter().collect();
         }
-        let resampled: Vec<Vec<f64>> = self.resampled(FEWEST).into_iter().map(numbers).collect();
+        let resampled: Vec<Vec<f64>> = self.resampled().map(numbers).collect();
         let of_number =
             |at: usize| percentile_interval(resampled.iter().map(|numbers| numbers[at]).collect());
         let count = resampled.first().map_or(0, Vec::len);
@@ -130,19 +123,5 @@ impl Quantity {
             Value::Number(number) => number,
             Value::List(_) => f64::NAN,
         }
-    }
-
-    /// The 95 % interval for a cell of a page that shows one: by percentiles, even from as few as two traces.
-    pub fn interval_of_page(&self) -> Option<(f64, f64)> {
-        self.percentiles(2)
-    }
-
-    /// Its 95 % interval by percentiles; none with fewer than `fewest` traces.
-    fn percentiles(&self, fewest: usize) -> Option<(f64, f64)> {
-        let numbers = self.resampled(fewest).into_iter().map(|value| match value {
-            Value::Number(number) => Some(number),
-            Value::List(_) => None,
-        });
-        percentile_interval(numbers.collect::<Option<_>>()?)
     }
 }

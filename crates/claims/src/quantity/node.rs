@@ -12,12 +12,15 @@ pub(crate) enum Value {
     List(Vec<f64>),
 }
 
+/// The range of a quantity of which nothing is known.
+pub(super) const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
 /// An expression with numbers in the place of runs.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     Number(f64),
-    /// A number for each trace of the group; NaN where there is none.
-    Leaf(usize, Arc<[f64]>),
+    /// A number for each trace of the group, NaN where there is none; and the range in which they lie.
+    Leaf(usize, Arc<[f64]>, (f64, f64)),
     Each(Function, Box<Node>),
     Chain(Box<Node>, Vec<(Operator, Node)>),
     Aggregate(Aggregate, Box<Node>),
@@ -48,7 +51,7 @@ impl Node {
     pub(super) fn each_leaf(&mut self, group: usize, see: &mut impl FnMut(&mut Arc<[f64]>)) {
         match self {
             Self::Number(_) => {}
-            Self::Leaf(own, values) => {
+            Self::Leaf(own, values, _) => {
                 if *own == group {
                     see(values);
                 }
@@ -73,10 +76,27 @@ impl Node {
         });
     }
 
+    /// The range in which its numbers lie, as far as those of its metrics tell: a percentage is 100 times a share.
+    pub(super) fn range(&self) -> (f64, f64) {
+        match self {
+            Self::Number(number) => (*number, *number),
+            Self::Leaf(.., range) => *range,
+            Self::Chain(first, links) => links.iter().fold(first.range(), |one, (operator, other)| {
+                match (operator, one, other.range()) {
+                    (Operator::Multiply, (a, b), (c, d)) if a >= 0.0 && c >= 0.0 && b * d > 0.0 => {
+                        (a * c, b * d)
+                    }
+                    _ => ANY,
+                }
+            }),
+            _ => ANY,
+        }
+    }
+
     pub(super) fn sampled(&self, draws: Option<&[Vec<usize>]>) -> Sampled {
         match self {
             Self::Number(number) => Sampled::Number(*number),
-            Self::Leaf(group, values) => Sampled::Traces(match draws {
+            Self::Leaf(group, values, _) => Sampled::Traces(match draws {
                 None => values.to_vec(),
                 Some(draws) => draws[*group].iter().map(|&drawn| values[drawn]).collect(),
             }),

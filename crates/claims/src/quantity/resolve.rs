@@ -1,8 +1,9 @@
 //! From an expression to numbers: finds its runs, and checks that its parts go together.
 
-use super::node::Node;
+use super::node::{ANY, Node};
 use super::select::{Selection, Units};
-use crate::expression::{Aggregate, Expression, ExpressionError, Over, RunValue};
+use crate::expression::{Aggregate, Expression, ExpressionError, Over, RunValue, What};
+use crate::metrics;
 use crate::runs::DataRuns;
 
 /// Shape of the value of a part of an expression.
@@ -55,7 +56,11 @@ impl Resolver<'_> {
             Expression::Number(number) => Ok((Node::Number(*number), Shape::Number)),
             Expression::Run(run) => {
                 let (group, values) = self.selection.values(run, &self.over)?;
-                Ok((Node::Leaf(group, values), Shape::Traces(group)))
+                let range = match &run.what {
+                    What::Metric { key, .. } => metrics::range(key),
+                    What::Columns(_) => None,
+                };
+                Ok((Node::Leaf(group, values, range.unwrap_or(ANY)), Shape::Traces(group)))
             }
             Expression::Each(function, one) => {
                 let (node, shape) = self.part(one)?;

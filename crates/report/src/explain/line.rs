@@ -1,7 +1,7 @@
 //! A scheme against the line that another one draws when its knob is turned.
 
 use super::UseAndDelay;
-use cellcc_statistics::{FEWEST, mean, percentile_interval, resamples};
+use cellcc_statistics::{mean, percentile_interval, resamples};
 
 /// The delay of a scheme and that of the line at the same use.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,8 +11,7 @@ pub struct AtLine {
     pub line_ms: f64,
     /// The scheme's delay divided by that.
     pub ratio: f64,
-    /// The 95 % interval of the ratio over traces: percentiles 2.5 and 97.5 of a bootstrap that draws traces, for all settings
-    /// the same (Efron and Tibshirani, An Introduction to the Bootstrap, section 13.3). None for fewer than ten traces.
+    /// The 95 % interval of the ratio over traces ([`percentile_interval`]). None for fewer than ten traces.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -35,14 +34,11 @@ pub fn at_line(scheme: &[UseAndDelay], line: &[Vec<UseAndDelay>]) -> Option<AtLi
 }
 
 fn interval(scheme: &[UseAndDelay], line: &[&[UseAndDelay]]) -> Option<(f64, f64)> {
-    if scheme.len() < FEWEST {
-        return None;
-    }
-    let ratio = |drawn: Vec<usize>| {
-        let at = means(scheme, &drawn);
-        Some(at.queueing_ms / delay_at(&sorted(line, &drawn), at.utilisation)?)
+    let ratio = |drawn: Vec<Vec<usize>>| {
+        let at = means(scheme, &drawn[0]);
+        Some(at.queueing_ms / delay_at(&sorted(line, &drawn[0]), at.utilisation)?)
     };
-    percentile_interval(resamples(scheme.len()).map(ratio).collect::<Option<_>>()?)
+    percentile_interval(resamples(&[scheme.len()]).map(ratio).collect::<Option<_>>()?)
 }
 
 fn means(points: &[UseAndDelay], traces: &[usize]) -> UseAndDelay {

@@ -180,7 +180,7 @@ fn values(cell: &Cell, data: &DataRuns) -> Result<Vec<Option<f64>>, String> {
             CellValue::Unchecked => values.push(None),
             CellValue::Value(expression) => values.push(Some(quantity(expression)?.number())),
             CellValue::Interval(expression) => {
-                let (low, high) = quantity(expression)?.interval_of_page().unwrap_or((f64::NAN, f64::NAN));
+                let (low, high) = quantity(expression)?.interval().unwrap_or((f64::NAN, f64::NAN));
                 values.extend([Some(low), Some(high)]);
             }
         }

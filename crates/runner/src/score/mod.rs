@@ -237,8 +237,8 @@ fn number(parts: &[f64; PARTS.len()], weights: &[f64; PARTS.len()]) -> f64 {
 /// The 95 % interval of a score over its runs. The list of faults is no sample: it is whole.
 fn interval(values: &Values, score: f64) -> (f64, f64) {
     let weights = PARTS.map(|part| part.weight);
-    let drawn = resamples(values.alone.len()).zip(resamples(values.harm.len()));
-    let scores = drawn.map(|(alone, harm)| number(&values.parts_of(&alone, &harm), &weights));
+    let drawn = resamples(&[values.alone.len(), values.harm.len()]);
+    let scores = drawn.map(|drawn| number(&values.parts_of(&drawn[0], &drawn[1]), &weights));
     percentile_interval(scores.collect()).unwrap_or((score, score))
 }
 
