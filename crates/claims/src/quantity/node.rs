@@ -12,7 +12,7 @@ pub(crate) enum Value {
     List(Vec<f64>),
 }
 
-/// The range of a quantity of which nothing is known.
+/// The range of a quantity that is not known to have bounds.
 pub(super) const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// An expression with numbers in the place of runs.
