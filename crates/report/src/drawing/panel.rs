@@ -33,8 +33,10 @@ const DARKEST: (u8, u8, u8) = (0x00, 0x72, 0xb2);
 /// Height of a panel's title, and of the numbers and the title below it.
 const TITLE: i32 = 44;
 pub(super) const BELOW: u32 = 88;
+/// The room below a panel whose horizontal axis has neither: schemes side by side, which the legend names.
+const BELOW_BARE: u32 = 20;
 /// The least room for the numbers and the title on the left of a panel, that of its title alone, and that without both.
-pub(super) const LEFT: u32 = 124;
+const LEFT: u32 = 124;
 const LEFT_TITLE: u32 = 64;
 pub(super) const LEFT_BARE: u32 = 12;
 /// The mean width of a letter of sans-serif fonts, in ems: no font is at hand to measure with.
@@ -89,13 +91,14 @@ fn fitted(title: &str, room: u32) -> String {
     shortened(&fits.unwrap_or(shortest), (f64::from(room) / letters("x")).max(2.0) as usize)
 }
 
-/// The axis with as many of its texts as stand side by side without touching.
+/// The axis with as many of its texts as stand side by side without touching; a place without a text has no tick.
 fn fitting(axis: &Axis, width: u32) -> Axis {
     let ticks = axis.labelled(8);
     let widest = ticks.iter().map(|(_, text)| letters(&shortened(text, LONGEST_TICK))).fold(1.0, f64::max);
     let count = (0.8 * f64::from(width) / (widest + letters("  "))).max(1.0) as usize;
     let step = ticks.len().div_ceil(count).max(1);
-    Axis { ticks: ticks.into_iter().step_by(step).collect(), ..axis.clone() }
+    let ticks = ticks.into_iter().step_by(step).filter(|(_, text)| !text.is_empty());
+    Axis { ticks: ticks.collect(), ..axis.clone() }
 }
 
 /// The room for the numbers and the title of a vertical axis.
@@ -122,8 +125,9 @@ pub(super) fn draw_panel<'a>(
     };
     let (width, height) = area.dim_in_pixel();
     let (x, y) = (fitting(&panel.x, width), Axis { ticks: panel.y.labelled(5), ..panel.y.clone() });
+    let below = if x.ticks.is_empty() { BELOW_BARE } else { BELOW };
     let (has_axis, across) = (left > LEFT_BARE, width.saturating_sub(left));
-    let y_title = if has_axis { fitted(&panel.y.title, height.saturating_sub(BELOW)) } else { String::new() };
+    let y_title = if has_axis { fitted(&panel.y.title, height.saturating_sub(below)) } else { String::new() };
     let ticks = y.clone();
     let mut chart = ChartBuilder::on(&area)
         .margin_top(14)
@@ -131,7 +135,7 @@ pub(super) fn draw_panel<'a>(
         .margin_right(48)
         .margin_bottom(6)
         .set_label_area_size(LabelAreaPosition::Left, left)
-        .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
+        .set_label_area_size(LabelAreaPosition::Bottom, below)
         .build_cartesian_2d(x, y)?;
     chart
         .configure_mesh()

@@ -3,8 +3,8 @@
 use crate::drawing::labels;
 use crate::drawing::markup::escape;
 use crate::drawing::panel::{
-    Area, BELOW, CAPACITY, DASH, Drawn, GAP, LEFT, LEFT_BARE, LONGEST_NAME, MARKER, STROKE, TEXT, colour,
-    corners, draw_panel, left_of, letters, shortened, text,
+    Area, BELOW, CAPACITY, DASH, Drawn, GAP, LEFT_BARE, LONGEST_NAME, MARKER, STROKE, TEXT, colour, corners,
+    draw_panel, left_of, letters, shortened, text,
 };
 use crate::figure::{Figure, Key, Length, Panel, Paper, Shape};
 use plotters::element::DashedPathElement;
@@ -32,8 +32,8 @@ struct Sheet<'a> {
     per_inch: f64,
     width: u32,
     height: u32,
-    /// How many panels stand side by side.
-    columns: usize,
+    /// For each of the panels that stand side by side, the room for its vertical axis.
+    lefts: Vec<u32>,
     entries: Vec<(&'a Key, Shape)>,
     places: Vec<(String, (i32, i32))>,
     /// The height that legend and panels need.
@@ -58,17 +58,23 @@ impl<'a> Sheet<'a> {
             Some(height) => (height.inches() * per_inch) as u32,
             None => (usual_height as u32).max(least_height),
         };
-        Self { per_inch, width, height, columns, entries, places, least_height }
+        Self { per_inch, width, height, lefts: lefts(figure, columns), entries, places, least_height }
     }
 }
 
-/// The room on the left of each panel of a row for its vertical axis, where it has not that of the panel before it.
-fn lefts(row: &[Panel]) -> Vec<u32> {
-    let before = std::iter::once(None).chain(row.iter().map(|panel| Some(&panel.y)));
-    let left = |(panel, before): (&Panel, Option<_>)| {
-        if before == Some(&panel.y) { LEFT_BARE } else { left_of(&panel.y) }
-    };
-    row.iter().zip(before).map(left).collect()
+/// The room on the left of each panel of a row for its vertical axis, where it has not that of the panel before it. All rows have
+/// the same, so that equal values stand above each other.
+fn lefts(figure: &Figure, columns: usize) -> Vec<u32> {
+    let mut lefts = vec![LEFT_BARE; columns];
+    for row in figure.panels.chunks(columns) {
+        let before = std::iter::once(None).chain(row.iter().map(|panel| Some(&panel.y)));
+        for ((panel, before), left) in row.iter().zip(before).zip(&mut lefts) {
+            if before != Some(&panel.y) {
+                *left = left_of(&panel.y).max(*left);
+            }
+        }
+    }
+    lefts
 }
 
 fn row_inches(row: &[Panel]) -> f64 {
@@ -78,8 +84,7 @@ fn row_inches(row: &[Panel]) -> f64 {
 /// Why the paper has no room for the figure, if it has none.
 pub(crate) fn too_small(figure: &Figure, paper: &Paper) -> Option<String> {
     let sheet = Sheet::new(figure, paper);
-    let lefts = figure.panels.chunks(sheet.columns).map(|row| lefts(row).iter().sum());
-    let least_width = lefts.max().unwrap_or(LEFT) + sheet.columns as u32 * LEAST_ROOM[0] * TEXT;
+    let least_width = sheet.lefts.iter().sum::<u32>() + sheet.lefts.len() as u32 * LEAST_ROOM[0] * TEXT;
     let inches = |units: u32| f64::from(units) / sheet.per_inch;
     let (what, has, needs) = if sheet.width < least_width {
         ("wide", sheet.width, least_width)
@@ -107,8 +112,10 @@ impl Figure {
 
 fn document(figure: &Figure, paper: &Paper) -> String {
     let sheet = Sheet::new(figure, paper);
-    let Sheet { per_inch, width, height, columns, entries, places, .. } = &sheet;
-    let rows = || figure.panels.chunks(*columns);
+    let Sheet { per_inch, width, height, lefts, entries, places, .. } = &sheet;
+    let rows = || figure.panels.chunks(lefts.len());
+    // All plots are equally wide, whatever stands on their left.
+    let plot = width.saturating_sub(lefts.iter().sum()) / lefts.len() as u32;
     let panels_inches: f64 = rows().map(row_inches).sum();
     let draw = |area: &Area| -> Drawn {
         area.fill(&WHITE)?;
@@ -116,12 +123,8 @@ fn document(figure: &Figure, paper: &Paper) -> String {
         let high = f64::from(rest.dim_in_pixel().1);
         for row in rows() {
             let (upper, lower) = rest.split_vertically((high * row_inches(row) / panels_inches) as i32);
-            let lefts = lefts(row);
-            // All plots are equally wide, whatever stands on their left.
-            let missing = (columns - row.len()) as u32 * LEFT_BARE;
-            let plot = width.saturating_sub(lefts.iter().sum::<u32>() + missing) / *columns as u32;
             let mut beside = upper;
-            for (panel, left) in row.iter().zip(lefts) {
+            for (panel, &left) in row.iter().zip(lefts) {
                 let (area, right) = beside.split_horizontally(left + plot);
                 beside = right;
                 let chart = draw_panel(&area, panel, figure, left)?;

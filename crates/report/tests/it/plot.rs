@@ -25,6 +25,18 @@ fn texts(svg: &str) -> Vec<String> {
     texts.filter_map(|node| node.text().map(|text| text.trim().to_owned())).collect()
 }
 
+/// The ends of the lines that axes and their ticks are drawn with, in units of the drawing.
+fn axis_lines(svg: &str) -> Vec<[(u32, u32); 2]> {
+    let document = Document::parse(svg).unwrap();
+    let lines = document.descendants().filter(|node| node.attribute("stroke-width") == Some("2"));
+    let point = |text: &str| {
+        let (x, y) = text.split_once(',').unwrap();
+        (x.parse().unwrap(), y.parse().unwrap())
+    };
+    let ends = |points: &str| points.split_whitespace().map(point).collect::<Vec<_>>().try_into().unwrap();
+    lines.filter_map(|node| node.attribute("points")).map(ends).collect()
+}
+
 fn labels(figure: &Figure) -> Vec<&str> {
     figure.keys.iter().map(|key| key.label.as_str()).collect()
 }
@@ -220,6 +232,31 @@ fn plots_side_by_side_have_one_vertical_axis() {
     assert!(figure.panels.iter().all(|panel| panel.y == figure.panels[0].y));
     let texts = texts(&figure.svg_on(&plot.paper));
     assert_eq!(texts.iter().filter(|text| text.starts_with("p95 queueing")).count(), 1, "{texts:?}");
+}
+
+/// The axis of RTTs was nearer to the edge than that of rates, whose numbers are longer: a second did not stand above itself.
+#[test]
+fn plots_below_each_other_have_one_left_edge() {
+    let mut records = records();
+    records.iter_mut().for_each(|run| run.total.throughput_mbit_s *= 1e5);
+    let plot = plot("rtt-p95", &["throughput", "utilisation"]);
+    let svg = plot.figure("x", &records).unwrap().svg_on(&plot.paper);
+    let upright = axis_lines(&svg).into_iter().filter(|[from, to]| from.0 == to.0 && to.1 - from.1 > 20);
+    let edges: Vec<u32> = upright.map(|[from, _]| from.0).collect();
+    assert!(edges.len() == 2 && edges[0] == edges[1], "{edges:?}");
+}
+
+/// Below bars stood a tick without a number, and a third of an inch of nothing.
+#[test]
+fn schemes_side_by_side_take_no_room_for_an_axis_without_numbers() {
+    let plot = of_kind("bars", "", &["throughput"]);
+    let figure = plot.figure("x", &records()).unwrap();
+    let lines = axis_lines(&figure.svg_on(&plot.paper));
+    let bottom = lines.iter().flatten().map(|end| end.1).max().unwrap();
+    let level = lines.iter().filter(|[from, to]| from.1 == bottom && to.1 == bottom).count();
+    assert_eq!(level, 1, "nothing is below the axis itself: {lines:?}");
+    let height = (figure.panels[0].inches * 300.0) as u32;
+    assert!(height - bottom < 40, "the axis is at {bottom} of {height}");
 }
 
 /// Those of six schemes lay on one vertical line.
