@@ -13,6 +13,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   const MOST_LABELS = 40; // with more points most labels have no place
   const MOST_ROWS = 20; // of a sweep; of a larger one the first condition is shown at first
   const COLOURS = 10; // more schemes share them, and differ in their marks
+  const MOST_LINES = 10; // over time, of several conditions
   const LEFT = 66; // px from the left edge of plots over time to their axis: the same second stands above itself
   const PX_PER_INCH = 140; // of a panel's height on paper
   const LEAST_DRAG_PX = 5; // a shorter one is a click
@@ -54,7 +55,8 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     return mark.name ? `${label}: ${mark.name}` : label;
   };
   const varied = data.conditions.map((condition, at) => ({ ...condition, at })).filter(({ values }) => values.length > 1);
-  const open = () => varied.filter(({ at }) => state.under[at] == null); // those of which all values are shown
+  const isPicked = (at) => state.under[at] != null; // its value stands in the picker, and tables need no column of it
+  const open = () => varied.filter(({ at }) => !isPicked(at)); // those of which all values are shown
   // The conditions that are shown, each as the values of a row.
   const conditionsShown = () => [...new Map(rows.filter((key) => isUnder(key) && key.values?.some((value) => value != null))
     .map(({ values }) => [values.join(), values])).values()];
@@ -187,17 +189,23 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   // A heat map has a table for each condition that is shown, and distributions a plot; over time there may be one for each scheme.
   const arrangements = new Map(); // figure -> for which state it was arranged, and how
   function arranged(figure) {
-    const arrange = figure.slot === "heat" ? byCondition : figure.slot === "cdf" && shown.length > 1 ? plotPerCondition : figure.slot === "time" && state.split ? byScheme : null;
+    const arrange = {
+      heat: byCondition,
+      cdf: shown.length > 1 && plotPerCondition,
+      time: state.split ? byScheme : isTangle(figure) && firstCondition,
+    }[figure.slot];
     if (!arrange) return figure;
-    const of = JSON.stringify([shown, [...state.chosen]]);
+    const of = JSON.stringify([shown, figure.slot === "time" && [[...state.chosen], state.split]]);
     if (arrangements.get(figure)?.of !== of) arrangements.set(figure, { of, figure: { ...figure, ...arrange(figure) } });
     return arrangements.get(figure).figure;
   }
 
+  const isOf = (values) => (key) => key.values?.every((value, at) => value == null || value === values[at]) ?? true;
+
   function byCondition({ panels: [{ x, marks: [mark], ...panel }] }) {
     const parts = shown.length ? shown : [[]];
     return { panels: parts.map((values) => {
-      const columns = [...rows.keys()].filter((at) => rows[at].values?.every((value, index) => value == null || value === values[index]) ?? true);
+      const columns = [...rows.keys()].filter((at) => isOf(values)(rows[at]));
       const inside = pointsOf(mark).map(([across, up], index) => [columns.indexOf(across), up, mark.c[index]]).filter(([across]) => across >= 0);
       const [across, up, cells] = [0, 1, 2].map((part) => inside.map((cell) => cell[part]));
       const title = values.length && varied.length ? conditionText(values) : "";
@@ -207,9 +215,12 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
 
   function plotPerCondition(figure) {
     const [panel] = figure.panels;
-    const isOf = (values) => (mark) => keyOf(figure, mark).values.every((value, at) => value == null || value === values[at]);
-    return { columns: Math.min(shown.length, 3), panels: shown.map((values) => ({ ...panel, title: conditionText(values, open()), y: { ...panel.y, title: panel.y.title.split(",")[0] }, isOfOne: true, marks: panel.marks.filter(isOf(values)) })) };
+    return { columns: Math.min(shown.length, 3), panels: shown.map((values) => ({ ...panel, title: conditionText(values, open()), y: { ...panel.y, title: panel.y.title.split(",")[0] }, isOfOne: true, marks: panel.marks.filter((mark) => isOf(values)(keyOf(figure, mark))) })) };
   }
+
+  // Over time the lines of several conditions lie on each other: beyond ten, the first condition is shown.
+  const isTangle = (figure) => shown.length > 1 && figure.panels.some(({ marks }) => marks.filter((mark) => mark.s !== "area" && isChosen(keyOf(figure, mark)) && isUnder(keyOf(figure, mark))).length > MOST_LINES);
+  const firstCondition = (figure) => ({ panels: figure.panels.map((panel) => ({ ...panel, isOfFirst: true, marks: panel.marks.filter((mark) => isOf(shown[0])(keyOf(figure, mark))) })) });
 
   function byScheme(figure) {
     const groups = [...new Set(figure.panels.flatMap(({ marks }) => marks.map((mark) => keyOf(figure, mark))).filter((key) => key.group in data.lines && isChosen(key)).map(({ group }) => group))];
@@ -387,7 +398,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       grid: { left: overTime ? LEFT : 4, right: 24, top: 34, bottom: 46, ...(overTime ? { outerBoundsMode: "none" } : { outerBoundsMode: "same", outerBoundsContain: "axisLabel" }) },
       xAxis: axis(panel.x, false), series,
       // Over time only what is chosen is drawn: the axis fits it, unless there are several to compare.
-      yAxis: axis(panel.y, true, overTime && !panel.y.ticks && !state.split && (state.chosen.size > 0 || state.under.some((value) => value != null))),
+      yAxis: axis(panel.y, true, overTime && !panel.y.ticks && !state.split && (panel.isOfFirst || state.chosen.size > 0 || state.under.some((value) => value != null))),
       tooltip: { confine: true, backgroundColor: paper, borderColor: line, textStyle: { color: ink, fontSize: 12 }, transitionDuration: 0,
         trigger: together ? "axis" : "item", axisPointer: { type: "line", lineStyle: { color: quiet } },
         formatter: together ? (items) => describeAll(panel, items, series) : (item) => describe(panel, item, series[item.seriesIndex].mark) },
@@ -417,7 +428,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       const cell = lines[up].children[across + 1];
       cell.textContent = text;
       const [colour, share] = mark.s === "cells" ? ["focus", shade] : [shade < 0 ? "focus" : "worse", Math.abs(shade)];
-      cell.style.background = `color-mix(in srgb, var(--${colour}) ${Math.round(share * 60)}%, transparent)`;
+      cell.style.background = `color-mix(in srgb, var(--${colour}) ${Math.round(share * 50)}%, transparent)`;
       if (mark.s !== "cells") cell.classList.toggle("best", shade === -1 && rows[columns[across]].colour != null);
       cell.tabIndex = -1;
       if (!columns) return;
@@ -534,6 +545,8 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   }
 
   function showZoom() {
+    const isFirst = !state.split && data.figures.some((figure) => figure.slot === "time" && figure.pick.series === state.picks.series && isTangle(figure));
+    byId("first").textContent = isFirst ? `Only ${conditionText(shown[0], open())} is drawn: the lines of all conditions would cover each other. To see others, choose a condition or a scheme above.` : "";
     const { from, to, split } = byId("time-controls").elements;
     split.checked = state.split;
     [from.value, to.value] = [state.from ?? 0, state.to ?? number(wholeRun())];
@@ -590,6 +603,13 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
   const sortBy = (list, [by, direction]) => list.sort(([one], [other]) => (one[by] == null) - (other[by] == null) || direction * order(one[by], other[by]));
   const number3 = (text) => (text === "–" ? null : Number(text));
 
+  // The heading of each cell, for a narrow window that has a card for each row.
+  function labelCells(table) {
+    const title = ({ firstChild, lastElementChild }) => `${firstChild.textContent} ${lastElementChild?.textContent ?? ""}`.trim();
+    const titles = all("thead th", table).map(title);
+    for (const row of all("tbody tr", table)) [...row.cells].forEach((cell, at) => { cell.dataset.label = titles[at]; });
+  }
+
   let summary = []; // its rows, each with its key and its values
   function buildSummary() {
     const table = byId("summary").querySelector("table");
@@ -605,11 +625,9 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       });
       head.replaceChildren(button);
     });
-    const titles = heads.map((head) => all("button > *", head).reduce((text, small) => text.replace(small.textContent, ` ${small.textContent}`), head.textContent));
     summary = all("tbody tr", table).map((row, at) => {
       const key = rows[at];
       const [title, ...cells] = row.cells;
-      cells.forEach((cell, index) => { cell.dataset.label = titles[index + 1]; });
       const button = create("button", { type: "button", class: "row" }, ...title.childNodes);
       button.insertAdjacentHTML("afterbegin", sample(key));
       title.replaceChildren(button);
@@ -653,6 +671,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       line.row.querySelector("svg").outerHTML = sample(look(line.key));
       line.cells.forEach((cell, at) => cell.classList.toggle("best", isBest(line, at)));
     }
+    for (const { cells } of table.rows) varied.forEach(({ at }) => { cells[at + 1].hidden = isPicked(at); });
     byId("shown").hidden = visible.length === summary.length;
     byId("shown").querySelector("output").textContent = `${visible.length} of ${summary.length} rows.`;
   }
@@ -669,11 +688,12 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     const sorted = sortBy(found.filter(([cells]) => words.every((word) => cells.slice(0, names).join(" ").toLowerCase().includes(word))), state.sort);
     const visible = sorted.slice(0, state.more ? sorted.length : FEW_RUNS);
     const button = (text) => `<button type="button">${escape(text)}</button>`;
+    const hidden = (column) => (isPicked(column - 1) ? " hidden" : "");
     const head = headings.map((text, index) => {
       const sort = index === by ? ` aria-sort="${direction > 0 ? "ascending" : "descending"}"` : "";
-      return `<th scope="col"${sort}>${button(text)}</th>`;
+      return `<th scope="col"${sort}${hidden(index)}>${button(text)}</th>`;
     });
-    const cell = (value, at) => `<td data-label="${escape(headings[at + 1])}">${typeof value === "string" ? escape(value) : number(value)}</td>`;
+    const cell = (value, at) => `<td data-label="${escape(headings[at + 1])}"${hidden(at + 1)}>${typeof value === "string" ? escape(value) : number(value)}</td>`;
     const body = visible.map(([[label, ...cells]]) => `<tr><th scope="row">${button(label)}</th>${cells.map(cell).join("")}</tr>`);
     const section = byId("runs");
     const table = section.querySelector("table");
@@ -749,6 +769,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     readAddress();
     buildLegend();
     buildPickers();
+    all(".cards table:has(tbody)").forEach(labelCells);
     buildSummary();
     buildControls();
     const { from, to, whole, split } = byId("time-controls").elements;
@@ -777,7 +798,12 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
     });
     new ResizeObserver(drawNear).observe(document.body); // what is laid out anew may move others into the window
     // Other colours; paper has those of a light screen.
-    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", drawAll);
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+      matchMedia(query).addEventListener("change", () => {
+        drawAll();
+        charts.forEach((chart) => chart.getZr().flush()); // paper does not wait for the next frame, which has the labels
+      });
+    }
   }
 
   document.head.append(create("script", {}, byId("echarts").textContent)); // the library that draws

@@ -109,7 +109,7 @@ const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;m
 pub fn claims_page(rows: &[ClaimRow], figures: &[ClaimFigure]) -> String {
     let mut page = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>{0}</title><style>{STYLE}</style></head><body><h1>{0}</h1><p>In figures a star or a dashed \
+         <title>{0}</title><style>{STYLE}</style></head><body><main><h1>{0}</h1><p>In figures a star or a dashed \
          line is the paper's value, or the paper's ratio times our result; over time the first run is drawn. In \
          tables, diamond: the paper. Band: the values of a hit. Dots and lines: our results, with the 95 % interval of each over traces. Each line \
          has its own scale.</p>\n",
@@ -130,7 +130,7 @@ pub fn claims_page(rows: &[ClaimRow], figures: &[ClaimFigure]) -> String {
             table(&mut page, &rows);
         }
     }
-    page.push_str("</body></html>\n");
+    page.push_str("</main></body></html>\n");
     page
 }
 
@@ -274,6 +274,10 @@ mod tests {
             page.contains("<td class=\"partly\">partly, near</td>") && page.contains("p95 &lt;of&gt; BBR2")
         );
         assert!(page.contains("<path d=") && page.contains("<circle"), "{page}");
+        assert!(
+            page.contains("<main><h1>") && page.contains("</main></body>"),
+            "readers by ear jump to the main part"
+        );
         assert!(!page.contains("NaN") && !page.contains("http"), "it loads nothing");
     }
 

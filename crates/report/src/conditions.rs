@@ -129,7 +129,7 @@ fn variations<'a>(rows: &[Row<'a>], untold: &[&str]) -> Vec<Vec<(&'a str, &'a st
 }
 
 /// A condition on paper: `queue 65pkt`.
-fn in_words(pairs: &[(&str, &str)]) -> String {
+pub(crate) fn in_words(pairs: &[(&str, &str)]) -> String {
     let words: Vec<String> = pairs.iter().map(|(key, value)| format!("{} {value}", last_part(key))).collect();
     words.join(", ")
 }

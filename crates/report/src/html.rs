@@ -182,7 +182,7 @@ fn titled_tables(tables: &[Grid]) -> String {
     let titled = |grid: &Grid| {
         let (caption, table) = (escape(&grid.caption), table(grid));
         format!(
-            "<h3>{caption}</h3><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">{table}</div>"
+            "<h3>{caption}</h3><div class=\"scroll cards\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">{table}</div>"
         )
     };
     tables.iter().map(titled).collect()

@@ -1,7 +1,7 @@
 //! The schemes' gain and delay over the parameters that a plan varies: lines, or for two with many values heat maps.
 
 use crate::comparison::{Comparison, Row, View, distinct};
-use crate::conditions::Condition;
+use crate::conditions::{Condition, in_words};
 use crate::figure::{Axis, Figure, Key, Mark, Panel, Scale, Shape, shorter};
 use crate::figures::HEIGHT_INCHES;
 use crate::figures::heat::{Cell, Shades, no_key, panel};
@@ -70,7 +70,7 @@ fn over(
         let title = if index == 0 { column.axis() } else { shorter(&column.axis()) };
         let y = column.axis_of(title, values());
         panels.extend(row.into_iter().zip(&multiples).map(|(marks, value)| {
-            let title = across.zip(*value).map(|(condition, value)| format!("{} = {value}", condition.key));
+            let title = across.zip(*value).map(|(condition, value)| in_words(&[(condition.key, value)]));
             Panel { title: title.unwrap_or_default(), ..Panel::new(x.clone(), y.clone(), marks, inches) }
         }));
     }

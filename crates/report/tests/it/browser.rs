@@ -125,7 +125,7 @@ fn the_conditions_of_a_sweep_are_picked_its_summary_sorts_and_its_rows_lead_to_t
     let schemes = ["limit", "cubic", "bbr", "vegas"];
     let (queues, rtts) = (["33pkt", "65pkt", "130pkt"], ["20ms", "40ms", "80ms"]);
     let records = fabricated::varied_twice(&schemes, &["walk", "drive"], &queues, &rtts);
-    for width in [1400, 390] {
+    for width in [1400, 900, 390] {
         check(&records, include_str!("pickers.js"), width);
     }
     let linked = "const rows = [...document.querySelectorAll('#summary tbody tr')].filter((row) => !row.hidden);
@@ -133,6 +133,14 @@ fn the_conditions_of_a_sweep_are_picked_its_summary_sorts_and_its_rows_lead_to_t
         const sorted = document.querySelector('#summary [aria-sort=ascending]')?.textContent;
         document.body.dataset.selftest = seen.join() === '10,65pkt,all' && sorted === 'Scheme' ? 'passed' : `${seen}, ${sorted}`;";
     check_link(&records, linked, 1400, "#path.queue=65pkt&path.rtt=all&order=0,1");
+}
+
+/// The best and the worst cells of a heat map on a dark screen had a contrast of 4.1, and their key of 2.1.
+#[test]
+fn every_text_has_contrast_on_a_light_and_on_a_dark_screen() {
+    let schemes = ["limit", "cubic", "bbr", "vegas", "newreno"];
+    let records = fabricated::records(&schemes, &["walk", "drive"], &[1], Span::from_secs(5));
+    check(&records, include_str!("contrast.js"), 1400);
 }
 
 /// Labels used to cover each other, and the last columns of the table to be out of sight on a desktop.
