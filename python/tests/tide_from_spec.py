@@ -25,6 +25,7 @@ RIVAL_ROUNDS, ROUNDS_AGAIN, ROUNDS_BACK = 24, 3, 4
 MIN_MARGIN, OTHERS_MARGIN = 5_000, 50_000
 FLOWS = 8
 SAWTOOTH_ROUNDS, FORGOTTEN = 4, 15_000_000
+FORGETS = 8
 LOOK_EVERY = 4_000_000
 ROUNDS_WITHOUT, RATE_STAYS = 2, 20
 PEAK_DECAY = 150
@@ -99,7 +100,7 @@ class Tide:
         self.drain, self.unsure = "", False
         self.history: list[tuple[int, int]] = []
         self.present, self.before = NONE, [NONE] * 3
-        self.swing = self.queueing = 0
+        self.swing = self.queueing = self.longest = self.stepped_to = 0
         self.round_delivered = self.round_lost = self.mean_loss = self.random = 0
         self.share = ONE
         self.windows = [0] * 8
@@ -191,7 +192,7 @@ class Tide:
         short, long = self.rate_over(SHORT, now), self.rate_over(LONG, now)
         self.history = [(wrap(now), self.delivered), *self.history[:16]]
 
-        base = self.base_rtt()
+        base, earlier = self.base_rtt(), self.longest
         self.measure_queue(base)
         goal = self.target()
         if self.app_limited:
@@ -203,6 +204,7 @@ class Tide:
         self.rate = u64(measured << 16) // (ONE - min(self.mean_loss, LOSS_CORRECTED + self.random))
         decay = u64(u64(self.peak_rate * length) * PEAK_DECAY) >> 32
         self.peak_rate = max(self.rate, less(self.peak_rate, decay))
+        self.step(earlier, goal, now)
 
         new = self.new_window(base, goal, now)
         self.window = max(new, self.window) if self.app_limited and self.queueing < goal else new
@@ -218,6 +220,7 @@ class Tide:
         if seen == NONE:
             return
         self.queueing = less(seen.min, base)
+        self.longest = max(self.longest - (self.longest >> FORGETS), self.queueing)
         of_four = [seen, *before_now]
         sample = less(max(rtts.max for rtts in of_four), min(rtts.min for rtts in of_four)) << 8
         step = (base << 8) // SWING_STEP
@@ -250,7 +253,7 @@ class Tide:
         if min_rtt != MAX and self.drain == "":
             self.sawtooth(q, goal, alone, now)
             if not self.competes():
-                self.watch(min_rtt, q, alone, now)
+                self.watch(min_rtt, q, goal, now)
             elif self.nobody_yields():
                 self.forget()
                 longer = self.min_above
@@ -327,14 +330,26 @@ class Tide:
         if self.was_long and self.short_rounds >= SAWTOOTH_ROUNDS:
             self.was_long, self.fell_at = False, now
 
-    def watch(self, min_rtt: int, q: int, alone: int, now: int) -> None:
+    def own(self, goal: int, now: int) -> int:
         falls = self.fell_at != 0 and now - self.fell_at < FORGOTTEN
         others = 0 if falls else min(self.time_at_peak((FLOWS - 1) * EXTRA), OTHERS_MARGIN)
-        above = q > alone + self.time_at_peak(EXTRA) + others
+        return min(goal + max(goal, MIN_MARGIN) + self.time_at_peak(EXTRA) + others, MAX)
+
+    def step(self, earlier: int, goal: int, now: int) -> None:
+        least = min(earlier + self.own(goal, now), MAX)
+        if self.queueing < self.stepped_to:
+            self.stepped_to = 0
+        elif self.stepped_to == 0 and self.queueing > least:
+            self.stepped_to = least
+
+    def watch(self, min_rtt: int, q: int, goal: int, now: int) -> None:
+        above = q > self.own(goal, now)
         if above and not self.app_limited:
             if self.rounds_above == 0:
                 self.min_above = min_rtt
                 self.window_before = max(self.window_before, *self.windows)
+            if abs(min_rtt - self.min_above) > self.delay:
+                self.stepped_to = 0
             self.min_above = min(self.min_above, min_rtt)
             self.rounds_above += 1
         else:
@@ -343,7 +358,7 @@ class Tide:
             self.window_before = 0
             if self.looked_at == 0 or now - self.looked_at > FORGOTTEN:
                 self.forget()
-        if self.rounds_above >= (ROUNDS_AGAIN if self.has_looked else RIVAL_ROUNDS):
+        if self.rounds_above >= (ROUNDS_AGAIN if self.has_looked or self.stepped_to != 0 else RIVAL_ROUNDS):
             self.rounds_above = 0
             self.compete(now)
 

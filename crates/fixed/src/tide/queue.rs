@@ -18,6 +18,10 @@ const SWING_STEP: u32 = 80;
 /// Number of fractional bits of the swing in microseconds, because steps can be as short as 5 us.
 const SWING_BITS: u32 = 8;
 
+/// The part of the longest queueing delay that a tick forgets, as a shift: half of it in 44 base RTTs. Flows that drain
+/// together refill the queue at once, which is no step up from the queue before the drain.
+const FORGETS: u32 = 8;
+
 /// The queue as the last ticks show it.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +32,8 @@ pub(super) struct Queue {
     /// The extremes since the last tick, and those of the ticks before, the newest first.
     ticks: [Extremes; 5],
     delay: Micros,
-    reserved: u32,
+    /// The longest queueing delay, which fades.
+    longest: Micros,
 }
 
 /// The smallest and largest RTT; without a sample [`Micros::MAX`] and zero.
@@ -51,12 +56,18 @@ impl Extremes {
 
 impl Queue {
     pub(super) const START: Self =
-        Self { swing: 0, ticks: [Extremes::NONE; 5], delay: Micros::ZERO, reserved: 0 };
+        Self { swing: 0, ticks: [Extremes::NONE; 5], delay: Micros::ZERO, longest: Micros::ZERO };
 
     /// The queueing delay of the last tick that had a sample.
     #[inline(always)]
     pub(super) fn delay(&self) -> Micros {
         self.delay
+    }
+
+    /// The longest recent queueing delay.
+    #[inline(always)]
+    pub(super) fn longest(&self) -> Micros {
+        self.longest
     }
 
     /// The swing: a quantile of the largest less the smallest RTT within a base RTT.
@@ -92,6 +103,7 @@ impl Queue {
             return;
         }
         self.delay = Micros(present.min.0.saturating_sub(base_rtt.0));
+        self.longest = Micros(self.longest.0 - (self.longest.0 >> FORGETS)).max(self.delay);
         let all = present.with(first).with(second).with(third);
         let sample = (all.max.0.saturating_sub(all.min.0) as u64) << SWING_BITS;
         let step = ((base_rtt.0 as u64) << SWING_BITS) / SWING_STEP as u64;

@@ -5,6 +5,9 @@
 //! yields, which shows in the rate, and a path does not. Where no flow yields, the smallest RTT of those rounds is the
 //! new base RTT. Against a rival, the flow pauses from time to time to see whether it is still there.
 //!
+//! A queue that rises within a tick by more than flows of this scheme make, above its longest before, and then stays as it
+//! is, needs only three rounds: a handover to a longer path does that.
+//!
 //! Flows of this scheme do not answer each other so. Each keeps a few packets in the queue above the target, which take
 //! long on a slow link: the queue may hold those of several flows, unless it rises and falls as others make it.
 
@@ -21,7 +24,7 @@ const MIN_MARGIN: Micros = Micros(5_000);
 const MAX_OTHERS_MARGIN: Micros = Micros(50_000);
 /// Prototype: rounds with a longer queue that one with a shorter queue takes back.
 const ROUNDS_BACK: u32 = 4;
-/// Prototype: rounds that suffice where a rival was there shortly before.
+/// Prototype: rounds that suffice where a rival was there shortly before, or after a step.
 const ROUNDS_AGAIN: u32 = 3;
 /// Time for which the flow competes before it looks. With 1, 4 and 16 s it reaches its share in 37, 41 and 43 of 54
 /// cells of docs/evidence/tide/rivals.md; after a rival has gone, the flow's own queue lasts for the same time.
@@ -62,7 +65,8 @@ pub(super) struct Rivals {
     has_looked: u32,
     /// Not zero: a competition pauses.
     paused: u32,
-    reserved: u32,
+    /// The least queueing delay that a step has led to; zero without one, or where it has gone.
+    stepped_to: Micros,
 }
 
 /// The flow at the end of a round.
@@ -78,6 +82,16 @@ pub(super) struct Round {
     pub(super) app_limited: bool,
 }
 
+/// The queue at the end of a tick.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tick {
+    pub(super) now: Instant,
+    pub(super) queueing: Micros,
+    /// The longest queueing delay before.
+    pub(super) longest: Micros,
+    pub(super) target: Micros,
+}
+
 impl Round {
     /// The smallest queueing delay of the round.
     #[inline(always)]
@@ -88,8 +102,14 @@ impl Round {
     /// The longest queue of a flow that is alone, without its extra packets.
     #[inline(always)]
     pub(super) fn longest_alone(&self, config: &Config) -> Micros {
-        self.target.plus(part(config.rival_margin, self.target.max(MIN_MARGIN)))
+        longest_alone(config, self.target)
     }
+}
+
+/// The longest queue of a flow that is alone, without its extra packets.
+#[inline(always)]
+fn longest_alone(config: &Config, target: Micros) -> Micros {
+    target.plus(part(config.rival_margin, target.max(MIN_MARGIN)))
 }
 
 impl Rivals {
@@ -107,7 +127,7 @@ impl Rivals {
         rounds_without: 0,
         has_looked: 0,
         paused: 0,
-        reserved: 0,
+        stepped_to: Micros::ZERO,
     };
 
     #[inline(always)]
@@ -140,6 +160,18 @@ impl Rivals {
     pub(super) fn on_tick(&mut self, rate: u64, tick: Micros) {
         let decay = product(product(self.peak_rate, tick.0), PEAK_DECAY) >> 32;
         self.peak_rate = rate.max(self.peak_rate.saturating_sub(decay));
+    }
+
+    /// Takes the queueing delay of a tick, and the longest one before it. A step is a rise beyond that by a queue that flows
+    /// of this scheme do not explain.
+    #[inline(always)]
+    pub(super) fn on_queue(&mut self, config: &Config, tick: Tick) {
+        if tick.queueing < self.stepped_to {
+            self.stepped_to = Micros::ZERO;
+        } else if self.stepped_to == Micros::ZERO {
+            let step = tick.longest.plus(self.longest_of_ones_own(config, tick.now, tick.target));
+            self.stepped_to = if tick.queueing > step { step } else { Micros::ZERO };
+        }
     }
 
     /// Ends a round; returns the new base RTT where the queue turns out to be a longer path.
@@ -196,13 +228,17 @@ impl Rivals {
 
     #[inline(always)]
     fn watch(&mut self, config: &Config, round: &Round) {
-        let is_above = round.queueing() > self.longest_of_ones_own(config, round);
+        let is_above = round.queueing() > self.longest_of_ones_own(config, round.now, round.target);
         if is_above && !round.app_limited {
             if self.rounds_above == 0 {
                 self.min_above = round.min_rtt;
                 let [a, b, c, d, e, f, g, h] = self.windows;
                 let most = a.max(b).max(c.max(d)).max(e.max(f).max(g.max(h)));
                 self.window_before = self.window_before.max(most);
+            }
+            // A queue that falls or grows after a step is the link's, whose rate has fallen.
+            if round.min_rtt.0.abs_diff(self.min_above.0) > config.delay.0 {
+                self.stepped_to = Micros::ZERO;
             }
             self.min_above = self.min_above.min(round.min_rtt);
             self.rounds_above = self.rounds_above.saturating_add(1);
@@ -215,7 +251,8 @@ impl Rivals {
                 self.forget();
             }
         }
-        let enough = if self.has_looked != 0 { ROUNDS_AGAIN } else { config.rival_rounds };
+        let is_known = self.has_looked != 0 || self.stepped_to != Micros::ZERO;
+        let enough = if is_known { ROUNDS_AGAIN } else { config.rival_rounds };
         if self.rounds_above >= enough {
             self.rounds_above = 0;
             self.compete(round);
@@ -245,12 +282,12 @@ impl Rivals {
 
     /// The longest queue that flows of this scheme explain.
     #[inline(always)]
-    fn longest_of_ones_own(&self, config: &Config, round: &Round) -> Micros {
-        let flows = if self.sawtooth.is_there(round.now) { Q16::ONE } else { config.flows };
+    fn longest_of_ones_own(&self, config: &Config, now: Instant, target: Micros) -> Micros {
+        let flows = if self.sawtooth.is_there(now) { Q16::ONE } else { config.flows };
         let extra = config.extra_packets.0.max(0) as u64;
         let own = self.time_of(extra);
         let others = self.time_of(flows.minus(Q16::ONE).of(extra)).min(MAX_OTHERS_MARGIN);
-        round.longest_alone(config).plus(own).plus(others)
+        longest_alone(config, target).plus(own).plus(others)
     }
 
     /// The time that packets, in units of 2^-16, take at the largest rate.
@@ -264,6 +301,63 @@ impl Rivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MS: u32 = 1_000;
+    const TARGET: Micros = Micros(5 * MS);
+
+    /// A flow at 120 Mbit/s, where the extra packets of eight flows take 1.6 ms, whose longest queue was 6 ms.
+    struct Flow {
+        rivals: Rivals,
+        now: Instant,
+        longest: Micros,
+    }
+
+    impl Flow {
+        fn new() -> Self {
+            let rivals = Rivals { peak_rate: 42_949_673, ..Rivals::START };
+            Self { rivals, now: Instant(1), longest: Micros(6 * MS) }
+        }
+
+        /// Passes a round with this queue; returns whether the flow competes then.
+        fn sees(&mut self, queueing: Micros) -> bool {
+            self.now = self.now.after(Micros(60 * MS));
+            let tick = Tick { now: self.now, queueing, longest: self.longest, target: TARGET };
+            self.rivals.on_queue(&Config::DEFAULT, tick);
+            self.longest = self.longest.max(queueing);
+            let round = Round {
+                now: self.now,
+                min_rtt: Micros(20 * MS).plus(queueing),
+                base_rtt: Micros(20 * MS),
+                target: TARGET,
+                window: 1,
+                rate: 1,
+                app_limited: false,
+            };
+            self.rivals.end_round(&Config::DEFAULT, &round);
+            self.rivals.competes()
+        }
+
+        /// The round of these, in ms, from which the flow competes.
+        fn competes_from(queues_ms: impl IntoIterator<Item = u32>) -> Option<usize> {
+            let mut flow = Self::new();
+            queues_ms.into_iter().position(|queue| flow.sees(Micros(queue * MS)))
+        }
+    }
+
+    #[test]
+    fn a_queue_that_steps_up_and_stays_is_competed_for_after_3_rounds() {
+        assert_eq!(Flow::competes_from([6, 43, 41, 40, 40]), Some(3));
+        // Less than a step: 6 ms, the target, its margin, and the extra packets.
+        assert_eq!(Flow::competes_from([6].into_iter().chain([17; 40])), Some(24));
+    }
+
+    #[test]
+    fn a_queue_that_steps_up_and_goes_or_moves_is_competed_for_after_24_rounds() {
+        // A pause of the link, whose queue is served afterwards.
+        assert_eq!(Flow::competes_from([6, 80, 60, 40, 5, 6]), None);
+        // The link has become slower: the queue falls with the window.
+        assert_eq!(Flow::competes_from([6, 80].into_iter().chain([40; 40])), Some(24));
+    }
 
     #[test]
     fn the_largest_rate_halves_in_twenty_seconds_however_small_it_is() {

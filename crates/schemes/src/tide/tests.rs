@@ -160,9 +160,12 @@ fn a_path_that_becomes_shorter_is_known_after_a_drain_and_a_longer_one_after_two
 fn a_queue_that_stands_for_24_rounds_is_competed_for_until_it_is_gone() {
     let mut path = path("tide");
     path.run_for(Span::from_secs(5));
-    // A queue that the flow did not build.
-    path.set_rtt(RTT * 2);
-    path.run_for(RTT * 2 * 20);
+    // A queue that the flow did not build, and that rises in no step.
+    for rtt_ms in [50, 60, 70, 80] {
+        path.set_rtt(Span::from_millis(rtt_ms));
+        path.run_for(RTT * 2);
+    }
+    path.run_for(RTT * 2 * 18);
     assert!(!competes(&path));
     path.run_for(RTT * 2 * 4);
     path.run_until(competes);
@@ -197,6 +200,19 @@ fn a_path_that_becomes_longer_is_known_when_nobody_yields() {
     let queue = mean_queue(&mut path);
     assert!(queue < target_packets + 3.0, "{queue} packets, target {target_packets}");
     assert!(!competes(&path));
+}
+
+#[test]
+fn a_path_that_becomes_longer_at_once_is_competed_for_after_three_rounds() {
+    let mut path = path("tide");
+    path.run_for(Span::from_secs(5));
+    path.set_rtt(RTT * 3);
+    let before = path.delivered();
+    path.run_for(RTT * 3 * 5);
+    assert!(competes(&path));
+    path.run_for(Span::from_millis(2400));
+    // With 24 rounds it was a tenth.
+    assert!(path.delivered() - before > 2250.0, "{} of 3000 packets", path.delivered() - before);
 }
 
 #[test]

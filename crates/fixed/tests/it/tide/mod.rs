@@ -131,12 +131,17 @@ const ON_PATHS: [(&str, &str, Path); 15] = [
 type Prescribed = fn() -> Conversation;
 
 /// The conversations with prescribed acknowledgements: name of the file, coverage, and function.
-const PRESCRIBED: [(&str, &str, Prescribed); 6] = [
+const PRESCRIBED: [(&str, &str, Prescribed); 7] = [
     ("looks", "margins, what is forgotten after 15 s, and a rival that comes again", prescribed::looks),
     (
         "longer-by-the-round",
         "a rate that grows by a twentieth a round on a longer path, and a peak rate that fades",
         prescribed::longer_by_the_round,
+    ),
+    (
+        "steps",
+        "steps of the queue that stay, move, fall, or are none after a longer queue",
+        prescribed::steps,
     ),
     ("drains", "drains that wait for samples, a pause, the largest target", prescribed::drains),
     ("losses", "random losses, a full queue, and losses that end, as drains show them", prescribed::losses),
@@ -177,5 +182,5 @@ fn every_recorded_conversation_is_decided_as_it_was() {
 fn a_flow_competes_where_a_rival_or_a_longer_path_is_recorded_and_nowhere_else() {
     let competing = recorded().filter(|(_, _, conversation)| conversation.has_competed);
     let names: Vec<_> = competing.map(|(name, ..)| name).collect();
-    assert_eq!(names, ["rival", "fast-rival", "longer-path", "looks", "longer-by-the-round"]);
+    assert_eq!(names, ["rival", "fast-rival", "longer-path", "looks", "longer-by-the-round", "steps"]);
 }

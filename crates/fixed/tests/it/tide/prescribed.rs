@@ -139,6 +139,30 @@ pub(super) fn longer_by_the_round() -> Conversation {
     flow.conversation
 }
 
+/// `FORGETS`, the least step, and a queue that moves after one by the delay, or falls below it.
+pub(super) fn steps() -> Conversation {
+    let mut flow = Flow::new(2_500, 1500, 50);
+    flow.rounds(6, 0);
+    flow.rounds(2, 60_000);
+    // 60 ms have faded to 41 ms, and a step leads to 114 ms at least.
+    flow.rounds(100, 0);
+    flow.rounds(4, 121_000);
+    flow.rounds(2, 123_400);
+    flow.rounds(2, 121_000);
+    // These have faded to 77 ms only: no step.
+    flow.rounds(120, 0);
+    flow.rounds(7, 118_000);
+    // Steps whose queue grows by more than the delay, and falls below the least step.
+    flow.rounds(60, 0);
+    flow.rounds(2, 170_000);
+    flow.rounds(4, 172_600);
+    flow.rounds(60, 0);
+    flow.rounds(2, 211_500);
+    flow.rounds(5, 209_800);
+    flow.rounds(4, 0);
+    flow.conversation
+}
+
 /// `MIN_SAMPLES`, the cap of a pause, a nearly empty queue, `MAX_TARGET`, the largest pacing rate (large packets).
 pub(super) fn drains() -> Conversation {
     let mut flow = Flow::new(20_000, 9000, 50);
