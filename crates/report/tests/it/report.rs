@@ -173,7 +173,7 @@ fn of_two_varied_conditions_one_sets_side_by_side_what_the_other_does() {
     let all = figures("x", &records);
     let figure = all.iter().find(|figure| figure.name == "sweep-path-queue-path-rtt").unwrap();
     let titles: Vec<&str> = figure.panels.iter().map(|panel| panel.title.as_str()).collect();
-    assert_eq!((figure.columns, &titles[..2]), (2, &["path.rtt = 20ms", "path.rtt = 60ms"][..]));
+    assert_eq!((figure.columns, &titles[..2]), (2, &["rtt 20ms", "rtt 60ms"][..]));
     assert!(figure.panels.iter().all(|panel| panel.marks.len() == 3 && panel.marks[0].points.len() == 3));
     // Three keys have none.
     records
