@@ -38,7 +38,7 @@
 //!   second of silence would take another second to climb out of.
 //! - *Where no window has the delay, slow start begins again*, as in the program; the paper does not say.
 //! - *An epoch without ACKs leaves D_max as it is*, so that equation 3 gives no change: equation 2 has no value for it. To hold
-//!   the delay aimed for as well would queue 58, 72 and 94 ms with R = 2, 4, 6 on 32 recordings (scenarios/verus/ratio.toml), not 165,
+//!   also the delay aimed for would queue 58, 72 and 94 ms with R = 2, 4, 6 on 32 recordings (scenarios/verus/ratio.toml), not 165,
 //!   442 and 430, at 0.761, 0.895 and 0.931 of the link, not 0.855, 0.952 and 0.971; but in Figure 11 it would use 0.19 and 0.20 of the
 //!   link, not 0.29 and 0.23, further from the paper.
 //! - *n of equation 5 is at least 2*: with an RTT of one epoch the equation divides by zero.
