@@ -33,7 +33,8 @@
 //! - A slope of exactly zero is Zone 1, as in the text; Algorithm 1 does nothing then.
 //! - After intervals without a sample the whole rise is divided by one SI, as Algorithm 1 prints it; the text divides by the
 //!   time that passed. They differ only after a gap of the link: mu falls as if each interval had been observed, and PS
-//!   expects the whole rise again.
+//!   expects the whole rise again. Divided by the time that passed, delays grow: p95 RTT 60 to 65 ms on ten 5G recordings, 197 to 233 ms on
+//!   twelve of LTE and 3G, with use from 0.837 to 0.832 and from 0.866 to 0.868. So the algorithm's line stays.
 //! - The Guardian acts from the first slope on; slow start ends at the first SI above DTT, or by loss. The paper starts it
 //!   after slow start, which on a deep buffer would end only when that is full.
 //! - A flow that its application limits does not explore: its window would grow without bound and mean nothing.
