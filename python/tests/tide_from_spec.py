@@ -25,7 +25,7 @@ RIVAL_ROUNDS, ROUNDS_AGAIN, ROUNDS_BACK = 24, 3, 4
 MIN_MARGIN, OTHERS_MARGIN = 5_000, 50_000
 FLOWS = 8
 SAWTOOTH_ROUNDS, FORGOTTEN = 4, 15_000_000
-FORGETS = 8
+FORGETS, STEP_ROUNDS = 8, 4
 LOOK_EVERY = 4_000_000
 ROUNDS_WITHOUT, RATE_STAYS = 2, 20
 PEAK_DECAY = 150
@@ -358,7 +358,8 @@ class Tide:
             self.window_before = 0
             if self.looked_at == 0 or now - self.looked_at > FORGOTTEN:
                 self.forget()
-        if self.rounds_above >= (ROUNDS_AGAIN if self.has_looked or self.stepped_to != 0 else RIVAL_ROUNDS):
+        enough = ROUNDS_AGAIN if self.has_looked else STEP_ROUNDS if self.stepped_to != 0 else RIVAL_ROUNDS
+        if self.rounds_above >= enough:
             self.rounds_above = 0
             self.compete(now)
 
