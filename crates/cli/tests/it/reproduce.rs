@@ -265,17 +265,18 @@ fn a_ratio_may_be_to_what_a_scheme_does_under_another_condition() {
 #[test]
 fn means_over_traces_are_compared_with_the_interval_of_that() {
     let folder = repository();
-    // Twenty packets fill 8 Mbit/s; of 100 Mbit/s they are twice as much as ten, and a third of the way to forty.
-    let run = "cellcc compare --schemes 'fixed-window(window={10pkt,20pkt,40pkt})' --traces 8Mbit/s 100Mbit/s --rtt 20ms \
-               --duration 4s";
+    // Twenty packets fill 8 to 12 Mbit/s; of 100 Mbit/s they are twice as much as ten, and a third of the way to forty. An interval
+    // needs ten traces.
+    let run = "cellcc compare --schemes 'fixed-window(window={10pkt,20pkt,40pkt})' --rtt 20ms --duration 4s \
+               --traces {8,9,10,11,12}Mbit/s {100,110,120,130,140}Mbit/s";
     let (key, ten) = ("throughput_mbit_s", "fixed-window(window=10pkt)");
     let way = format!("{ten}..fixed-window(window=40pkt)");
     for (shown, status) in [
-        ("1.72 | 1.73 (1.43 to 2.00) | 0.41 (0.33 to 1.00)", 0),
-        ("1.72 | 1.72 (1.43 to 2.00) | 0.41 (0.33 to 1.00)", 1),
-        ("1.72 | 1.73 (1.50 to 2.00) | 0.41 (0.33 to 1.00)", 1),
-        ("1.72 | 1.73 (1.43 to 2.00) | 0.50 (0.33 to 1.00)", 1),
-        ("1.72 | 1.73 (1.43 to 2.00) | 0.41 (0.33)", 1),
+        ("1.87 | 1.88 (1.74 to 1.985) | 0.458 (0.363 to 0.659)", 0),
+        ("1.87 | 1.87 (1.74 to 1.985) | 0.458 (0.363 to 0.659)", 1),
+        ("1.87 | 1.88 (1.80 to 1.985) | 0.458 (0.363 to 0.659)", 1),
+        ("1.87 | 1.88 (1.74 to 1.985) | 0.500 (0.363 to 0.659)", 1),
+        ("1.87 | 1.88 (1.74 to 1.985) | 0.458 (0.363)", 1),
     ] {
         let text = format!(
             "<!-- checked: {run}\nrows: fixed-window(window=20pkt)\ncolumns: - | {key}/{ten} | \
