@@ -195,7 +195,7 @@ new Promise((shown) => { requestAnimationFrame(shown); setTimeout(shown, 250); }
       time: state.split ? byScheme : isTangle(figure) && firstCondition,
     }[figure.slot];
     if (!arrange) return figure;
-    const of = JSON.stringify([shown, figure.slot === "time" && [[...state.chosen], state.split]]);
+    const of = JSON.stringify([shown, [...state.chosen], state.split]);
     if (arrangements.get(figure)?.of !== of) arrangements.set(figure, { of, figure: { ...figure, ...arrange(figure) } });
     return arrangements.get(figure).figure;
   }
