@@ -6,7 +6,7 @@
 //! new base RTT. Against a rival, the flow pauses from time to time to see whether it is still there.
 //!
 //! A queue that rises within a tick by more than flows of this scheme make, above its longest before, and then stays as it
-//! is, needs only four rounds: a handover to a longer path does that.
+//! is, needs only eight rounds: a handover to a longer path does that.
 //!
 //! Flows of this scheme do not answer each other so. Each keeps a few packets in the queue above the target, which take
 //! long on a slow link: the queue may hold those of several flows, unless it rises and falls as others make it.
@@ -26,8 +26,8 @@ const MAX_OTHERS_MARGIN: Micros = Micros(50_000);
 const ROUNDS_BACK: u32 = 4;
 /// Prototype: rounds that suffice where a rival was there shortly before.
 const ROUNDS_AGAIN: u32 = 3;
-/// Rounds that suffice after a step. With 3, a second of jitter on Wi-Fi passes for a longer path (decision 0021).
-const STEP_ROUNDS: u32 = 4;
+/// Rounds that suffice after a step. With 6, a second of jitter on Wi-Fi passes for a longer path (decision 0021).
+const STEP_ROUNDS: u32 = 8;
 /// Time for which the flow competes before it looks. With 1, 4 and 16 s it reaches its share in 37, 41 and 43 of 54
 /// cells of docs/evidence/tide/rivals.md; after a rival has gone, the flow's own queue lasts for the same time.
 const LOOK_EVERY: Micros = Micros(4_000_000);
@@ -352,8 +352,8 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_steps_up_and_stays_is_competed_for_after_4_rounds() {
-        assert_eq!(Flow::competes_from([6, 43, 41, 40, 40]), Some(4));
+    fn a_queue_that_steps_up_and_stays_is_competed_for_after_8_rounds() {
+        assert_eq!(Flow::competes_from([6, 43, 41].into_iter().chain([40; 10])), Some(8));
         // Less than a step: 6 ms, the target, its margin, and the extra packets.
         assert_eq!(Flow::competes_from([6].into_iter().chain([17; 40])), Some(24));
     }

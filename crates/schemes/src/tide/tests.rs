@@ -203,14 +203,14 @@ fn a_path_that_becomes_longer_is_known_when_nobody_yields() {
 }
 
 #[test]
-fn a_path_that_becomes_longer_at_once_is_competed_for_after_four_rounds() {
+fn a_path_that_becomes_longer_at_once_is_competed_for_after_eight_rounds() {
     let mut path = path("tide");
     path.run_for(Span::from_secs(5));
     path.set_rtt(RTT * 3);
     let before = path.delivered();
-    path.run_for(RTT * 3 * 7);
+    path.run_for(RTT * 3 * 11);
     assert!(competes(&path));
-    path.run_for(RTT * 3 * 18);
+    path.run_for(RTT * 3 * 14);
     // With 24 rounds it was a tenth.
     assert!(path.delivered() - before > 2100.0, "{} of 3000 packets", path.delivered() - before);
 }

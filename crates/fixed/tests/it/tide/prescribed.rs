@@ -146,19 +146,19 @@ pub(super) fn steps() -> Conversation {
     flow.rounds(2, 60_000);
     // 60 ms have faded to 41 ms, and a step leads to 114 ms at least.
     flow.rounds(100, 0);
-    flow.rounds(6, 121_000);
+    flow.rounds(14, 121_000);
     flow.rounds(2, 123_400);
     flow.rounds(2, 121_000);
     // These have faded to 77 ms only: no step.
     flow.rounds(120, 0);
-    flow.rounds(9, 118_000);
+    flow.rounds(17, 118_000);
     // Steps whose queue grows by more than the delay, and falls below the least step.
     flow.rounds(60, 0);
     flow.rounds(2, 170_000);
-    flow.rounds(6, 172_600);
+    flow.rounds(14, 172_600);
     flow.rounds(60, 0);
     flow.rounds(2, 211_500);
-    flow.rounds(7, 209_800);
+    flow.rounds(15, 209_800);
     flow.rounds(4, 0);
     flow.conversation
 }
