@@ -212,7 +212,7 @@ fn a_path_that_becomes_longer_at_once_is_competed_for_after_eight_rounds() {
     assert!(competes(&path));
     path.run_for(RTT * 3 * 14);
     // With 24 rounds it was a tenth.
-    assert!(path.delivered() - before > 2100.0, "{} of 3000 packets", path.delivered() - before);
+    assert!(path.delivered() - before > 1700.0, "{} of 3000 packets", path.delivered() - before);
 }
 
 #[test]
