@@ -156,7 +156,10 @@ def source_page(root, file):
     if path.is_dir():
         text = "\n".join(sorted(one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file()))
     else:
-        text = path.read_text(encoding="utf-8")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            text = f"A binary file of {path.stat().st_size} bytes: it is in the repository."
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{html.escape(file)}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
