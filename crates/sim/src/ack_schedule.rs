@@ -18,7 +18,8 @@
 //!
 //! Differences from Linux: a segment counts as full, and no acknowledgement waits for the application to read. The RTT is that of
 //! the path without queues, as the handshake finds it. A segment that has come before is never discarded: in Linux the sender
-//! learns of it by a DSACK in both cases.
+//! learns of it by a DSACK in both cases. Since 6.6 Linux acknowledges a lone full segment with PSH as soon as it is read
+//! (docs/evidence/environments.md); here it waits for the timer.
 
 use cellcc_experiment::{AckFrequency, AckPolicy, Application, DelayedAcks};
 use cellcc_units::{Span, Time};
