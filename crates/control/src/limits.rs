@@ -12,7 +12,7 @@ pub struct Limits {
     pub window: Bytes,
     /// The rate at which packets may leave; `None` leaves them to the window alone.
     pub pacing_rate: Option<Rate>,
-    /// How much may leave at once under pacing; at least one packet leaves whatever this says.
+    /// The pacing burst: bytes that may leave at once. One packet may always leave.
     pub send_quantum: Bytes,
     /// Bytes that may leave until the controller says otherwise, whatever the window: Verus' share of an epoch, or a
     /// pause at zero. The controller counts down in [`on_sent`](crate::Controller::on_sent). `None` sets no such limit. Probes

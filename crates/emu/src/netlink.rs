@@ -200,8 +200,8 @@ impl Netlink {
         Ok(addresses.filter_map(address).collect())
     }
 
-    /// Sends packets to `destination` out of a link, with `source` as the sender's address unless it has chosen one. TCP
-    /// begins with `first_window` packets there; `None`: with the kernel's own first window.
+    /// Sends packets to `destination` out of a link, with `source` as the sender's address unless it has chosen one. `first_window`
+    /// is TCP's first window there, in packets; `None` leaves the kernel's.
     pub(crate) fn add_route(
         &mut self,
         destination: Prefix,

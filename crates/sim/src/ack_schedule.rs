@@ -36,10 +36,10 @@ const COMPRESSION_SHARE: u64 = 20;
 /// The least excess of a time-out over the RTT (Linux, `TCP_RTO_MIN` in tcp.h).
 const MIN_TIMEOUT_ABOVE_RTT: Span = Span::from_millis(200);
 
-/// The nanoseconds of a tick of TCP's timestamps (Linux, `TCP_TS_HZ` in tcp.h), and how many ticks a segment may be older than
-/// the last one in order (`TCP_PAWS_WINDOW`).
-const TIMESTAMP_TICK: u64 = 1_000_000;
-const OLDEST_TICKS: u64 = 1;
+/// The tick of TCP's timestamps (Linux, `TCP_TS_HZ` in tcp.h).
+const TIMESTAMP_TICK: Span = Span::from_millis(1);
+/// The largest age of a segment behind the last one in order, in ticks (Linux, `TCP_PAWS_WINDOW` in tcp.h).
+const PAWS_WINDOW_TICKS: u64 = 1;
 
 /// The due time of the acknowledgement of arrived packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl AckSchedule {
         }
     }
 
-    /// A packet arrives with this number, which carries this segment of the data. None: it is discarded, and the
+    /// Takes a packet with this number, which carries this segment of the data. `None` where the packet is discarded: then the
     /// arrivals before it are acknowledged at once.
     #[inline]
     pub(crate) fn on_packet(&mut self, now: Time, sent_at: Time, number: u64, segment: u64) -> Option<Due> {
@@ -199,9 +199,9 @@ impl LinuxAcks {
 
     /// `tcp_paws_discard`.
     fn discards(&self, sent_at: Time, segment: u64) -> bool {
-        let ticks = |time: Time| time.as_nanos() / TIMESTAMP_TICK;
+        let ticks = |time: Time| time.as_nanos() / TIMESTAMP_TICK.as_nanos();
         sent_at < self.timestamp
-            && ticks(sent_at) + OLDEST_TICKS < ticks(self.timestamp)
+            && ticks(sent_at) + PAWS_WINDOW_TICKS < ticks(self.timestamp)
             && segment >= self.next_segment
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn first_windows(scenario: &Scenario) -> Result<FirstWindows, Resolve
     }
     let own = packets(FirstWindow::default());
     let others = windows.into_iter().filter(|(_, window)| *window != own);
-    // Readers of first windows refuse more than a million packets.
+    // A Scenario's first window has at most a million packets.
     Ok(others.map(|(user, window)| (user, u32::try_from(window).unwrap_or(u32::MAX))).collect())
 }
 

@@ -140,8 +140,8 @@ impl Topology {
 }
 
 impl Outside {
-    /// Lets TCP connections to a user begin with so many packets. Linux knows a first window of routes alone (`initcwnd` in
-    /// ip-route(8)): the user's own one precedes that of all users.
+    /// Sets the first window of TCP connections to a user, in packets. Linux has it per route (`initcwnd` in ip-route(8)), and
+    /// the route to one user precedes the route to all.
     pub(crate) fn set_first_window(&self, user: &User, packets: u32) -> Result<(), EmuError> {
         let (link, source) = (self.device.index(), self.address4.into());
         let to = (user.address4.into(), 32);

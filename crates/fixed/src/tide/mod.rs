@@ -64,8 +64,8 @@
 //! - The flow's own extra packets are no rival, however long they take. On 200 kbit/s it competed with itself.
 //! - A queue above the target reduces the window only through the delivery rate; against a rival the window grows by a
 //!   share per RTT instead of CUBIC's function; jitter sets a floor of the target (docs/evidence/tide/law.md).
-//! - A queue that steps up needs eight rounds instead of 24. A path of 40 ms that became one of 120 ms was used to 0.06 for
-//!   3 s.
+//! - A queue that steps up needs eight rounds instead of 24. When a path of 40 ms became one of 120 ms, utilisation was
+//!   0.06 for 3 s.
 //! - A longer path is distinguished from a rival: no flow yields. The prototype's window grew by half per RTT for a
 //!   second and more, and on an unlimited queue the p95 of the queueing delay was 3 s.
 
