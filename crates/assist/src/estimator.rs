@@ -12,6 +12,8 @@
 //! 7. Where nothing ever tells of a queue, no period shows the capacity. The report is the highest service of the latest
 //!    periods, and a quarter more if the user reached about all of the last report. So it falls with the service, within eight
 //!    periods, and it is never more than a quarter above it.
+//! 8. In 6 and 7 an initial window is no first report: two packets of a handshake would hold the transfer that follows to two
+//!    packets a round trip.
 //!
 //! ```text
 //!                   busy for >= 90 % of the period
@@ -51,6 +53,9 @@ const MAX_GROWTH: f64 = 2.0;
 const USED_SHARE: f64 = 0.9;
 /// By this factor once the capacity was seen: BBR's gain while it probes for bandwidth (Cardwell et al. 2016).
 const PROBE_GROWTH: f64 = 1.25;
+
+/// A sender's initial window (RFC 6928: 10 segments).
+pub const INITIAL_WINDOW: Bytes = Bytes::new(10 * 1500);
 
 /// A base station's measurements of one user in one period.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,7 +121,7 @@ impl Estimator {
 
     /// Takes the period that has just ended.
     pub fn estimate(&mut self, observation: &Observation) -> Estimate {
-        let class = classify(observation);
+        let class = self.classify(observation);
         push(&mut self.recent, (observation.served, observation.busy));
         let bandwidth = match (class, observation.evidence) {
             (AdviceClass::Partial | AdviceClass::Backlogged, Evidence::Served) => {
@@ -131,6 +136,19 @@ impl Estimator {
         self.bandwidth = bandwidth.min(observation.channel.unwrap_or(Rate::MAX));
         let downlink = self.downlink.at(self.bandwidth, observation.packet);
         Estimate { bandwidth: self.bandwidth, class, downlink }
+    }
+
+    fn classify(&self, observation: &Observation) -> AdviceClass {
+        let Observation { period, served, busy, backlog, evidence, .. } = *observation;
+        let is_first = self.bandwidth.is_zero() && evidence != Evidence::Queue && served <= INITIAL_WINDOW;
+        let is_silent = served.is_zero() && backlog.is_zero();
+        if busy.is_zero() && (is_silent || is_first) {
+            AdviceClass::Idle
+        } else if busy.as_secs_f64() >= BACKLOGGED_SHARE * period.as_secs_f64() {
+            AdviceClass::Backlogged
+        } else {
+            AdviceClass::Partial
+        }
     }
 
     fn lower_bound(&self, observation: &Observation) -> Rate {
@@ -177,16 +195,6 @@ fn push<T>(latest: &mut VecDeque<T>, newest: T) {
         latest.pop_front();
     }
     latest.push_back(newest);
-}
-
-fn classify(observation: &Observation) -> AdviceClass {
-    if observation.busy.is_zero() && observation.served.is_zero() && observation.backlog.is_zero() {
-        AdviceClass::Idle
-    } else if observation.busy.as_secs_f64() >= BACKLOGGED_SHARE * observation.period.as_secs_f64() {
-        AdviceClass::Backlogged
-    } else {
-        AdviceClass::Partial
-    }
 }
 
 // From the counters of a queue to its measurements in a period.

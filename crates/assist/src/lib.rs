@@ -32,7 +32,9 @@ mod timetable;
 mod user_model;
 
 pub use arrivals::{Arrivals, Refusal};
-pub use estimator::{Counters, Estimate, Estimator, Evidence, Observation, PacketTime, Period};
+pub use estimator::{
+    Counters, Estimate, Estimator, Evidence, INITIAL_WINDOW, Observation, PacketTime, Period,
+};
 pub use natcp_file::{FeedbackError, FeedbackFile, FeedbackPath, FeedbackProblem};
 pub use passive::{PassiveCounters, PassivePeriod, PassiveReader, PassiveRtt};
 pub use record::AdviceRecord;

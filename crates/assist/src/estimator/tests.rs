@@ -161,10 +161,27 @@ fn with_round_trips_only_a_flow_that_has_what_is_reported_hears_of_more() {
 fn with_round_trips_only_a_flow_that_begins_doubles_until_there_is_a_queue() {
     let mut estimator = Estimator::new();
     let mut reported = |served| mbit(estimator.estimate(&passive(served, 0)).bandwidth);
-    assert!((reported(7_500) - 1.2).abs() < 1e-9, "what it had");
-    assert!((reported(7_500) - 2.4).abs() < 1e-9);
-    assert!((reported(15_000) - 4.8).abs() < 1e-9);
-    assert!((reported(15_000) - 4.8).abs() < 1e-9, "it does not use it");
+    assert!((reported(30_000) - 4.8).abs() < 1e-9, "what it had");
+    assert!((reported(30_000) - 9.6).abs() < 1e-9);
+    assert!((reported(60_000) - 19.2).abs() < 1e-9);
+    assert!((reported(60_000) - 19.2).abs() < 1e-9, "it does not use it");
+}
+
+/// Over srsENB the two packets of a handshake were the first report, and held NATCP to two packets a round trip for as long as it ran.
+#[test]
+fn where_no_queue_is_seen_an_initial_window_is_no_first_report() {
+    for evidence in [Evidence::RoundTrips, Evidence::Served] {
+        let mut estimator = Estimator::new();
+        let mut estimate = |served| estimator.estimate(&Observation { evidence, ..observed(served, 0) });
+        for handshake in [3_000, 15_000] {
+            let unknown = estimate(handshake);
+            assert_eq!((unknown.class, unknown.bandwidth), (AdviceClass::Idle, Rate::ZERO));
+        }
+        assert!((mbit(estimate(15_001).bandwidth) - 2.4).abs() < 1e-3);
+        assert!(mbit(estimate(3_000).bandwidth) > 0.4, "once something is known, each period counts");
+    }
+    let known = Estimator::new().estimate(&passive(3_000, 50));
+    assert_eq!(known.class, AdviceClass::Backlogged, "a queue shows the capacity, however little passes");
 }
 
 /// Only the service is known.

@@ -3,14 +3,15 @@
 //! 1. No rate above the cell's.
 //! 2. A rate ten times that of the user's period before, and more than a hundredth of the cell's, only if the next period also
 //!    has such a rate: a single wild number is dropped.
-//! 3. A user who was at rest is compared with the fastest user so far: a transfer that begins is the normal case, and no jump.
+//! 3. A user who was at rest (no more than an initial window in a period) is compared with the fastest user so far: a transfer that
+//!    begins is the normal case, and no jump.
 
 use super::Reading;
 use crate::entries::MAX_USERS;
 use crate::identity::SourceName;
 use crate::sample::Sample;
-use cellcc_assist::Knowledge;
-use cellcc_units::{Bytes, Rate};
+use cellcc_assist::{INITIAL_WINDOW, Knowledge};
+use cellcc_units::Rate;
 use std::collections::HashMap;
 
 /// The rate of the widest carrier of NR for all of its users (3GPP TS 38.306, section 4.1.2: some 10 Gbit/s).
@@ -19,9 +20,6 @@ pub const FASTEST_CELL: Rate = Rate::from_bytes_per_sec(10_000_000_000 / 8);
 const JUMP: u64 = 10;
 /// Below this share of the cell's rate, jumps are not checked. Ours.
 const SMALL_SHARE: f64 = 0.01;
-
-/// A user who got no more than this in a period was at rest: an initial window (RFC 6928: 10 segments), or requests and answers.
-const AT_REST: Bytes = Bytes::new(10 * 1500);
 
 /// The default rate of a cell.
 pub(crate) fn fastest_cell() -> Rate {
@@ -73,7 +71,7 @@ impl Plausible {
         if self.before.len() >= MAX_USERS {
             self.before.clear();
         }
-        let lasting = if counted.downlink.served > AT_REST { downlink } else { Rate::ZERO };
+        let lasting = if counted.downlink.served > INITIAL_WINDOW { downlink } else { Rate::ZERO };
         let before = self.before.insert(name.clone(), lasting).filter(|before| !before.is_zero());
         let known = before.unwrap_or(self.fastest);
         let unquestioned = known.mul_f64(JUMP as f64).max(self.cell_rate.mul_f64(SMALL_SHARE));
