@@ -67,13 +67,24 @@ const ESTABLISHED: &str = "01";
 
 /// The peers of the established connections in the text of either file; those with this machine itself are left out.
 pub fn established_peers(text: &str) -> impl Iterator<Item = IpAddr> {
-    let peers = text.lines().filter_map(|line| {
+    connections(text).map(|(peer, _)| peer)
+}
+
+/// [`established_peers`] with data that they have not acknowledged: a browser keeps connections that carry nothing.
+pub fn sending_peers(text: &str) -> impl Iterator<Item = IpAddr> {
+    connections(text).filter(|(_, is_sending)| *is_sending).map(|(peer, _)| peer)
+}
+
+fn connections(text: &str) -> impl Iterator<Item = (IpAddr, bool)> {
+    let connections = text.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().skip(2);
-        let (peer, state) = (fields.next()?, fields.next()?);
+        let (peer, state, queues) = (fields.next()?, fields.next()?, fields.next()?);
         let (address, _port) = peer.split_once(':')?;
-        (state == ESTABLISHED).then(|| address_of(address))?
+        let (unacknowledged, _unread) = queues.split_once(':')?;
+        let is_sending = unacknowledged.bytes().any(|digit| digit != b'0');
+        (state == ESTABLISHED).then(|| Some((address_of(address)?, is_sending)))?
     });
-    peers.filter(|peer| !peer.is_loopback())
+    connections.filter(|(peer, _)| !peer.is_loopback())
 }
 
 /// Words of 32 bits, each in the machine's byte order.
@@ -145,16 +156,18 @@ mod tests {
     /// As a little-endian machine writes it.
     #[cfg(target_endian = "little")]
     #[test]
-    fn established_connections_with_others_are_found() {
+    fn established_connections_with_others_are_found_and_those_that_send() {
         let text = "\
       sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 010200C0:01BB 02002D0A:C822 01 00000000:00000000 00:00000000 00000000     0        0 1 1 0 20 4 30 10 -1
    1: 00000000:01BB 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2 1 0 100 0 0 10 0
    2: 0100007F:01BB 0100007F:C822 01 00000000:00000000 00:00000000 00000000     0        0 3 1 0 20 4 30 10 -1
-   3: 0000000000000000FFFF0000010200C0:01BB 0000000000000000FFFF000003002D0A:C823 01 0:0 0:0 0 0 0 4
+   3: 0000000000000000FFFF0000010200C0:01BB 0000000000000000FFFF000003002D0A:C823 01 00000590:00000000 0:0 0 0 0 4
    4: x y 01
 ";
         let peers: Vec<_> = established_peers(text).map(|peer| peer.to_string()).collect();
         assert_eq!(peers, ["10.45.0.2", "10.45.0.3"]);
+        let sending: Vec<_> = sending_peers(text).map(|peer| peer.to_string()).collect();
+        assert_eq!(sending, ["10.45.0.3"], "the first one's data are acknowledged");
     }
 }
