@@ -47,6 +47,7 @@ mod without_network;
 pub use cellcc_experiment::registry;
 
 use cellcc_control::Registry;
+use cellcc_experiment::conditions::rows;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Error, Parser, Subcommand};
 use exit::{Exit, tell};
@@ -230,15 +231,16 @@ fn report_usage(error: &Error, arguments: &[OsString]) -> ExitCode {
         Some(ContextValue::String(word)) if error.kind() == ErrorKind::UnknownArgument => Some(word),
         _ => None,
     };
-    if let Some(meant) = invalid.and_then(|word| list(word, arguments)) {
+    if let Some(meant) = invalid.and_then(|word| several(word, arguments)) {
         return Exit::input(meant).report();
     }
     tell(error.render().to_string().trim_end());
     ExitCode::from(2)
 }
 
-/// A hint for a list written with spaces in place of commas: `--schemes cubic bbr`.
-fn list(word: &str, arguments: &[OsString]) -> Option<String> {
+/// A hint for a list written with spaces in place of commas, as `--schemes cubic bbr`, and for a sweep written as one, as a shell makes
+/// `--rtt 10ms 20ms` of `--rtt {10,20}ms`.
+fn several(word: &str, arguments: &[OsString]) -> Option<String> {
     let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     let at = words.iter().position(|one| *one == word)?;
     let flag = words[..at].iter().rposition(|one| one.starts_with('-'))?;
@@ -250,13 +252,20 @@ fn list(word: &str, arguments: &[OsString]) -> Option<String> {
     let name = words[flag].trim_start_matches('-');
     let is_named = |arg: &&clap::Arg| arg.get_long() == Some(name) || name.chars().eq(arg.get_short());
     let arg = command.get_arguments().find(is_named)?;
-    let is_flag = word.starts_with('-');
-    let takes_list =
-        !is_flag && arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "LIST"));
+    if word.starts_with('-') {
+        return None;
+    }
     let parts: Vec<&str> =
         words[flag + 1..].iter().copied().take_while(|one| !one.starts_with('-')).collect();
-    let (flag, list) = (words[flag], parts.join(","));
-    takes_list.then(|| format!("{flag} takes a list with commas between its parts: {flag} {list}"))
+    let flag = words[flag];
+    if arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "LIST")) {
+        let list = parts.join(",");
+        return Some(format!("{flag} takes a list with commas between its parts: {flag} {list}"));
+    }
+    let row = rows().find(|row| arg.get_id() == row.key)?;
+    let sweep = format!("[vary] {:?} = {parts:?}", row.key);
+    let are_values = parts.iter().all(|part| row.value(part).is_ok());
+    are_values.then(|| format!("{flag} takes one value; a Scenario file takes several, as a sweep: {sweep}"))
 }
 
 #[cfg(test)]

@@ -318,7 +318,7 @@ fn what_a_scenario_says_wrongly_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_list_written_with_spaces_is_refused_with_its_commas() {
+fn a_list_written_with_spaces_is_refused_with_its_commas_or_as_a_sweep() {
     compare_refused(
         &["--traces", "3g", "--schemes", "cubic", "bbr", "vegas", "--rtt", "20ms"],
         &["--schemes takes a list with commas between its parts: --schemes cubic,bbr,vegas"],
@@ -326,6 +326,8 @@ fn a_list_written_with_spaces_is_refused_with_its_commas() {
     compare_refused(&["-s", "cubic", "bbr"], &["-s cubic,bbr"]);
     compare_refused(&["-s", "cubic", "--vary", "x"], &["unexpected argument '--vary' found"]);
     compare_refused(&["--rtt", "20ms", "bbr"], &["unexpected argument 'bbr' found"]);
+    let sweep = "--rtt takes one value; a Scenario file takes several, as a sweep: [vary] \"path.rtt\" = [\"10ms\", \"20ms\"]";
+    compare_refused(&["--rtt", "10ms", "20ms"], &[sweep]);
 }
 
 /// Which of them was left to the reader.
