@@ -1,54 +1,92 @@
 #!/usr/bin/env python3
 """Sends each user's counters to NetAssist, a line of JSON per user and report, from the JSON report of srsRAN 4G's srsENB.
 
-    python3 adapter.py                   prints a terminal's name, for report_json_filename in enb.conf
-    python3 adapter.py 127.0.0.1:5000
+    python3 adapter.py 50 21                    n_prb of enb.conf, and the least round trip of `ping` to an idle user, in ms; prints
+                                                a terminal's name, for report_json_filename
+    python3 adapter.py 50 21 127.0.0.1:5000
 
 NetAssist reads the lines with `kind = "counters"` (docs/how-to/netassist-srsran.md). A terminal brings each report at once; into a file
 they go in blocks of 4 KiB, several reports late.
+
+A report has neither a user's resource blocks nor a queue without unacknowledged data: how long a user was served follows from its rate at
+its MCS, with one layer. That rate has retransmissions, and counts radio time, which an emulated radio makes slower than a clock. So it is
+corrected by the bytes that RLC saw acknowledged, over seconds: these come in steps of 50 ms, and hardly while PDCP discards packets.
 """
 
+import collections
 import json
 import os
 import socket
 import sys
 import tty
 
-# As in NetAssist's reader of a gNB: bytes of a sender whose window holds it back, and how long RLC keeps unacknowledged data.
-IN_FLIGHT = 2 * 1500
-UNACKNOWLEDGED_FOR_MS = 50
+# Bits of a transport block per resource block, by I_TBS (3GPP TS 36.213, table 7.1.7.2.1-1, 100 blocks).
+TRANSPORT_BLOCK = [bits / 100 for bits in (
+    2792, 3624, 4584, 5736, 7224, 8760, 10296, 12216, 14112, 15840, 17568, 19848, 22920, 25456, 28336, 30576, 32856, 36696, 39232,
+    43816, 46888, 51024, 55056, 57336, 61664, 63776, 75376)]  # fmt: skip
+# Acknowledged bytes are compared with the rate over this time; of the latest quotients, the upper quartile is what they are where nothing
+# is discarded.
+COMPARED_OVER_MS = 400
+QUOTIENTS = 100
 
-host, port = (sys.argv[1:] or ["127.0.0.1:55556"])[0].rsplit(":", 1)
-service = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-reports, terminal = os.openpty()
-tty.setraw(terminal)
-print(os.ttyname(terminal), flush=True)
-before, text = {}, ""
-for part in os.fdopen(reports):
-    text += part
-    if part != "}\n":
-        continue
-    # An entry of the report ends with a brace that is not indented.
-    report, text = json.loads(text), ""
-    if report.get("type") != "metrics":
-        continue
-    now, lines = {}, []
-    for cell in (cell["cell_container"] for cell in report["cell_list"]):
-        for user in (user["ue_container"] for user in cell["ue_list"]):
-            name = cell["pci"], user["ue_rnti"]
-            bearers = [bearer["bearer_container"] for bearer in user["bearer_list"]]
-            keys = "dl_total_bytes", "ul_total_bytes", "dl_buffered_bytes"
-            now[name] = report["timestamp"] * 1000, *(sum(bearer.get(key, 0) for bearer in bearers) for key in keys)
-            if name not in before:
-                continue
-            ms, served, received, _ = (round(new - old) for old, new in zip(before[name], now[name]))
-            queues = before[name][3], now[name][3]
-            line = {"cell": name[0], "rnti": name[1], "period_ms": ms, "served_bytes": served}
-            line |= {"received_bytes": received, "queued_bytes": queues[1]}
-            # More at both ends than these explain: something always waited. Less is no evidence.
-            if min(queues) > IN_FLIGHT + served * UNACKNOWLEDGED_FOR_MS / ms:
-                line["busy_ms"] = ms
-            lines.append(json.dumps(line))
-    if lines or not now:
-        service.sendto("\n".join(lines).encode(), (host, int(port)))
-    before = now
+
+def share(user, blocks):
+    """The share of the cell that the user had."""
+    mcs = round(user.get("dl_mcs", 0))
+    # TS 36.213, table 7.1.7.1-1.
+    size = TRANSPORT_BLOCK[mcs - (mcs > 9) - (mcs > 16)]
+    return min(1, user.get("dl_bitrate", 0) / (1000 * blocks * size))
+
+
+def main(blocks, min_rtt_ms, to="127.0.0.1:55556"):
+    host, port = to.rsplit(":", 1)
+    service = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    reports, terminal = os.openpty()
+    tty.setraw(terminal)
+    print(os.ttyname(terminal), flush=True)
+    before, text = {}, ""
+    quotients = collections.deque(maxlen=QUOTIENTS)
+    for part in os.fdopen(reports):
+        text += part
+        if part != "}\n":
+            continue
+        # An entry of the report ends with a brace that is not indented.
+        report, text = json.loads(text), ""
+        if report.get("type") != "metrics":
+            continue
+        now, lines = {}, []
+        for cell in (cell["cell_container"] for cell in report["cell_list"]):
+            users = [user["ue_container"] for user in cell["ue_list"]]
+            shares = [share(user, int(blocks)) for user in users]
+            served_users = sum(one > 0 for one in shares)
+            for user, had in zip(users, shares):
+                name = cell["pci"], user["ue_rnti"]
+                bearers = [bearer["bearer_container"] for bearer in user["bearer_list"]]
+                keys = "dl_total_bytes", "ul_total_bytes", "dl_buffered_bytes"
+                served, received, queued = (sum(bearer.get(key, 0) for bearer in bearers) for key in keys)
+                ms = report["timestamp"] * 1000
+                latest = now[name] = before.get(name, collections.deque())
+                if not latest:
+                    latest.append((ms, served, received, 0))
+                    continue
+                period = ms - latest[-1][0]
+                by_rate = user.get("dl_bitrate", 0) * period / 8000
+                line = {"cell": name[0], "rnti": name[1], "period_ms": round(period)}
+                line["received_bytes"] = received - latest[-1][2]
+                latest.append((ms, served, received, latest[-1][3] + by_rate))
+                while ms - latest[0][0] > COMPARED_OVER_MS + 1:
+                    latest.popleft()
+                acknowledged, sent = served - latest[0][1], latest[-1][3] - latest[0][3]
+                if acknowledged and by_rate and ms - latest[0][0] > COMPARED_OVER_MS - period / 2:
+                    quotients.append(acknowledged / sent)
+                correction = sorted(quotients)[3 * len(quotients) // 4] if quotients else 1
+                line["served_bytes"] = round(by_rate * correction)
+                line["busy_ms"] = round(period * min(1, had * served_users))
+                line |= {"queued_bytes": queued, "min_rtt_ms": float(min_rtt_ms)}
+                lines.append(json.dumps(line))
+        if lines or not now:
+            service.sendto("\n".join(lines).encode(), (host, int(port)))
+        before = now
+
+
+main(*sys.argv[1:])
