@@ -65,26 +65,26 @@ impl<A: FnMut(IpAddr, &Advice) -> Result<(), String> + Send + 'static> KernelFee
 /// `TCP_ESTABLISHED` of include/net/tcp_states.h.
 const ESTABLISHED: &str = "01";
 
-/// The peers of the established connections in the text of either file; those with this machine itself are left out.
-pub fn established_peers(text: &str) -> impl Iterator<Item = IpAddr> {
-    connections(text).map(|(peer, _)| peer)
+/// A connection with another machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// The address of the other machine.
+    pub peer: IpAddr,
+    /// It has not acknowledged all data. A browser keeps connections that carry nothing.
+    pub is_sending: bool,
 }
 
-/// [`established_peers`] with data that they have not acknowledged: a browser keeps connections that carry nothing.
-pub fn sending_peers(text: &str) -> impl Iterator<Item = IpAddr> {
-    connections(text).filter(|(_, is_sending)| *is_sending).map(|(peer, _)| peer)
-}
-
-fn connections(text: &str) -> impl Iterator<Item = (IpAddr, bool)> {
+/// The established connections in the text of either file; those with this machine itself are left out.
+pub fn established(text: &str) -> impl Iterator<Item = Connection> {
     let connections = text.lines().filter_map(|line| {
         let mut fields = line.split_whitespace().skip(2);
         let (peer, state, queues) = (fields.next()?, fields.next()?, fields.next()?);
         let (address, _port) = peer.split_once(':')?;
         let (unacknowledged, _unread) = queues.split_once(':')?;
         let is_sending = unacknowledged.bytes().any(|digit| digit != b'0');
-        (state == ESTABLISHED).then(|| Some((address_of(address)?, is_sending)))?
+        (state == ESTABLISHED).then(|| Some(Connection { peer: address_of(address)?, is_sending }))?
     });
-    connections.filter(|(peer, _)| !peer.is_loopback())
+    connections.filter(|connection| !connection.peer.is_loopback())
 }
 
 /// Words of 32 bits, each in the machine's byte order.
@@ -165,9 +165,7 @@ mod tests {
    3: 0000000000000000FFFF0000010200C0:01BB 0000000000000000FFFF000003002D0A:C823 01 00000590:00000000 0:0 0 0 0 4
    4: x y 01
 ";
-        let peers: Vec<_> = established_peers(text).map(|peer| peer.to_string()).collect();
-        assert_eq!(peers, ["10.45.0.2", "10.45.0.3"]);
-        let sending: Vec<_> = sending_peers(text).map(|peer| peer.to_string()).collect();
-        assert_eq!(sending, ["10.45.0.3"], "the first one's data are acknowledged");
+        let found: Vec<_> = established(text).map(|one| (one.peer.to_string(), one.is_sending)).collect();
+        assert_eq!(found, [("10.45.0.2".into(), false), ("10.45.0.3".into(), true)]);
     }
 }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | a connection with a service or a NATS broker | [`Client`], [`ClientEvent`] |
 //! | a server's QUIC connections under NetAssist's advice | [`AssistedPeers`] |
-//! | reports, passed on to the kernel's schemes | [`KernelFeed`], [`established_peers`], [`sending_peers`] |
+//! | reports, passed on to the kernel's schemes | [`KernelFeed`], [`established`] |
 //! | names in certificates, a holder's files, TLS | [`PeerName`], [`Credentials`], [`certificates`] |
 //! | texts that users and operators sign | [`statement`] |
 //! | messages on a connection's stream, their times | [`protocol`] |
@@ -34,7 +34,7 @@ pub use backoff::{Backoff, drawn_share};
 pub use certificates::{CertificateError, Credentials, SERVICE_DNS_NAME};
 pub use client::{Client, ClientError, ClientSettings, ServiceAddress};
 pub use conversation::ClientEvent;
-pub use kernel_feed::{KernelFeed, established_peers, sending_peers};
+pub use kernel_feed::{Connection, KernelFeed, established};
 pub use name::{NameError, PeerName, Role};
 pub use nats::{BrokerUrl, BrokerUrlError};
 pub use protocol::UserKey;

@@ -6,7 +6,7 @@ use crate::network::process::{runtime, signals};
 use cellcc_control::Advice;
 use cellcc_kernel::advice_now;
 use cellcc_kernel::{DEFAULT_FOLDER, Pins};
-use cellcc_netassist_client::{Client, KernelFeed, Role, established_peers, sending_peers};
+use cellcc_netassist_client::{Client, KernelFeed, Role, established};
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
@@ -76,12 +76,9 @@ fn follow_connections(client: &Client, known: &mut BTreeMap<IpAddr, u16>) {
     let mut present: BTreeMap<IpAddr, u16> = BTreeMap::new();
     for file in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let text = fs::read_to_string(file).unwrap_or_default();
-        for peer in established_peers(&text) {
-            present.entry(peer).or_default();
-        }
-        for peer in sending_peers(&text) {
-            let count = present.entry(peer).or_default();
-            *count = count.saturating_add(1);
+        for connection in established(&text) {
+            let count = present.entry(connection.peer).or_default();
+            *count = count.saturating_add(u16::from(connection.is_sending));
         }
     }
     present.values_mut().for_each(|count| *count = (*count).max(1));
