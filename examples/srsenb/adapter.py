@@ -38,6 +38,52 @@ def share(user, blocks):
     return min(1, user.get("dl_bitrate", 0) / (1000 * blocks * size))
 
 
+class User:
+    """The counts of a user in the latest reports."""
+
+    def __init__(self, ms, served, received):
+        self.latest = collections.deque([(ms, served, received, 0)])
+
+    def line(self, ms, served, received, rate, quotients):
+        """The period until now, whose bytes follow from the rate, corrected by those that were acknowledged."""
+        latest = self.latest
+        period = ms - latest[-1][0]
+        by_rate = rate * period / 8000
+        received_bytes = received - latest[-1][2]
+        latest.append((ms, served, received, latest[-1][3] + by_rate))
+        while ms - latest[0][0] > COMPARED_OVER_MS + 1:
+            latest.popleft()
+        acknowledged, sent = served - latest[0][1], latest[-1][3] - latest[0][3]
+        if acknowledged and by_rate and ms - latest[0][0] > COMPARED_OVER_MS - period / 2:
+            quotients.append(acknowledged / sent)
+        correction = sorted(quotients)[3 * len(quotients) // 4] if quotients else 1
+        return {"period_ms": round(period), "served_bytes": round(by_rate * correction), "received_bytes": received_bytes}
+
+
+def lines(report, blocks, min_rtt_ms, before, quotients):
+    """The users of a report, and a line for each who was in the one before."""
+    now, made = {}, []
+    ms = report["timestamp"] * 1000
+    for cell in (cell["cell_container"] for cell in report["cell_list"]):
+        users = [user["ue_container"] for user in cell["ue_list"]]
+        shares = [share(user, blocks) for user in users]
+        served_users = sum(one > 0 for one in shares)
+        for user, had in zip(users, shares):
+            name = cell["pci"], user["ue_rnti"]
+            bearers = [bearer["bearer_container"] for bearer in user["bearer_list"]]
+            keys = "dl_total_bytes", "ul_total_bytes", "dl_buffered_bytes"
+            served, received, queued = (sum(bearer.get(key, 0) for bearer in bearers) for key in keys)
+            if name not in before:
+                now[name] = User(ms, served, received)
+                continue
+            now[name] = before[name]
+            line = {"cell": name[0], "rnti": name[1], "queued_bytes": queued, "min_rtt_ms": min_rtt_ms}
+            line |= now[name].line(ms, served, received, user.get("dl_bitrate", 0), quotients)
+            line["busy_ms"] = round(line["period_ms"] * min(1, had * served_users))
+            made.append(json.dumps(line))
+    return now, made
+
+
 def main(blocks, min_rtt_ms, to="127.0.0.1:55556"):
     host, port = to.rsplit(":", 1)
     service = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -54,39 +100,9 @@ def main(blocks, min_rtt_ms, to="127.0.0.1:55556"):
         report, text = json.loads(text), ""
         if report.get("type") != "metrics":
             continue
-        now, lines = {}, []
-        for cell in (cell["cell_container"] for cell in report["cell_list"]):
-            users = [user["ue_container"] for user in cell["ue_list"]]
-            shares = [share(user, int(blocks)) for user in users]
-            served_users = sum(one > 0 for one in shares)
-            for user, had in zip(users, shares):
-                name = cell["pci"], user["ue_rnti"]
-                bearers = [bearer["bearer_container"] for bearer in user["bearer_list"]]
-                keys = "dl_total_bytes", "ul_total_bytes", "dl_buffered_bytes"
-                served, received, queued = (sum(bearer.get(key, 0) for bearer in bearers) for key in keys)
-                ms = report["timestamp"] * 1000
-                latest = now[name] = before.get(name, collections.deque())
-                if not latest:
-                    latest.append((ms, served, received, 0))
-                    continue
-                period = ms - latest[-1][0]
-                by_rate = user.get("dl_bitrate", 0) * period / 8000
-                line = {"cell": name[0], "rnti": name[1], "period_ms": round(period)}
-                line["received_bytes"] = received - latest[-1][2]
-                latest.append((ms, served, received, latest[-1][3] + by_rate))
-                while ms - latest[0][0] > COMPARED_OVER_MS + 1:
-                    latest.popleft()
-                acknowledged, sent = served - latest[0][1], latest[-1][3] - latest[0][3]
-                if acknowledged and by_rate and ms - latest[0][0] > COMPARED_OVER_MS - period / 2:
-                    quotients.append(acknowledged / sent)
-                correction = sorted(quotients)[3 * len(quotients) // 4] if quotients else 1
-                line["served_bytes"] = round(by_rate * correction)
-                line["busy_ms"] = round(period * min(1, had * served_users))
-                line |= {"queued_bytes": queued, "min_rtt_ms": float(min_rtt_ms)}
-                lines.append(json.dumps(line))
-        if lines or not now:
-            service.sendto("\n".join(lines).encode(), (host, int(port)))
-        before = now
+        before, made = lines(report, int(blocks), float(min_rtt_ms), before, quotients)
+        if made or not before:
+            service.sendto("\n".join(made).encode(), (host, int(port)))
 
 
 main(*sys.argv[1:])
