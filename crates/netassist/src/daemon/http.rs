@@ -43,7 +43,7 @@ async fn health(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
     }
     let seconds = silent.as_nanos() / 1_000_000_000;
     let why = match server.troubled_source(*silence) {
-        Some(source) => format!("the messages of the source {source} could not be used: see the log"),
+        Some(source) => format!("the source {source} has a problem: see the log"),
         None => "no source sent anything: are they running?".to_owned(),
     };
     (StatusCode::SERVICE_UNAVAILABLE, format!("nothing for {seconds} s; {why}\n"))

@@ -26,8 +26,8 @@ const WRITE_BUFFER_BYTES: (usize, usize) = (4 << 10, 16 << 10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A base station without a message for this long has gone, whether it pings or not: its longest useful period is some seconds.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Waits between two attempts: they double from the first to the last.
-const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
+/// The wait between two attempts. On loopback each costs next to nothing, so that a restart is heard at once.
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// A base station's WebSocket.
 #[derive(Debug)]
@@ -35,7 +35,6 @@ pub struct WebSocketInput {
     address: SocketAddr,
     clock: ServiceClock,
     connection: Option<Connection>,
-    retry_delay: Duration,
     not_before: Instant,
     silence: Duration,
 }
@@ -61,14 +60,7 @@ impl WebSocketInput {
                  so run NetAssist on its host, or use a tunnel (ssh -L)"
             ));
         }
-        Ok(Self {
-            address,
-            clock,
-            connection: None,
-            retry_delay: RETRY_DELAYS.0,
-            not_before: Instant::now(),
-            silence: SILENCE,
-        })
+        Ok(Self { address, clock, connection: None, not_before: Instant::now(), silence: SILENCE })
     }
 
     async fn connect(&mut self) -> Result<(), String> {
@@ -92,14 +84,12 @@ impl WebSocketInput {
             allowance: source_messages(self.clock.now()),
             patience: Instant::now() + self.silence,
         });
-        self.retry_delay = RETRY_DELAYS.0;
         Ok(())
     }
 
     fn failed(&mut self, problem: &str) -> InputProblem {
         self.connection = None;
-        self.not_before = Instant::now() + self.retry_delay;
-        self.retry_delay = (self.retry_delay * 2).min(RETRY_DELAYS.1);
+        self.not_before = Instant::now() + RETRY_DELAY;
         InputProblem::Missing(format!("base station at {}: {problem}; trying again", self.address))
     }
 }
@@ -176,6 +166,20 @@ mod tests {
         input.silence = Duration::from_millis(500);
         let problem = problem(&mut input).await;
         assert!(problem.contains("0.5 s without a message"), "{problem}");
+    }
+
+    /// The wait doubled to 10 s, and a gNB that came back was heard two seconds late.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_base_station_that_is_away_is_tried_as_often_after_a_while_as_at_first() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let mut input = WebSocketInput::new(listener.local_addr().unwrap(), ServiceClock::start()).unwrap();
+        drop(listener);
+        let six_attempts = async {
+            for _ in 0..6 {
+                problem(&mut input).await;
+            }
+        };
+        timeout(Duration::from_secs(10), six_attempts).await.expect("doubled waits take 15 s");
     }
 
     #[tokio::test(flavor = "multi_thread")]
