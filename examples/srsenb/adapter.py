@@ -17,6 +17,7 @@ import collections
 import json
 import os
 import socket
+import statistics
 import sys
 import tty
 
@@ -24,8 +25,7 @@ import tty
 TRANSPORT_BLOCK = [bits / 100 for bits in (
     2792, 3624, 4584, 5736, 7224, 8760, 10296, 12216, 14112, 15840, 17568, 19848, 22920, 25456, 28336, 30576, 32856, 36696, 39232,
     43816, 46888, 51024, 55056, 57336, 61664, 63776, 75376)]  # fmt: skip
-# Acknowledged bytes are compared with the rate over this time; of the latest quotients, the upper quartile is what they are where nothing
-# is discarded.
+# Acknowledged bytes are compared with the rate over this time, so often.
 COMPARED_OVER_MS = 400
 QUOTIENTS = 100
 
@@ -36,6 +36,14 @@ def share(user, blocks):
     # TS 36.213, table 7.1.7.1-1.
     size = TRANSPORT_BLOCK[mcs - (mcs > 9) - (mcs > 16)]
     return min(1, user.get("dl_bitrate", 0) / (1000 * blocks * size))
+
+
+def typical(quotients):
+    """The mean of the quotients, without those of discarded packets: these are below half of the upper quartile."""
+    if not quotients:
+        return 1
+    least = sorted(quotients)[3 * len(quotients) // 4] / 2
+    return statistics.fmean(quotient for quotient in quotients if quotient >= least)
 
 
 class User:
@@ -56,8 +64,7 @@ class User:
         acknowledged, sent = served - latest[0][1], latest[-1][3] - latest[0][3]
         if acknowledged and by_rate and ms - latest[0][0] > COMPARED_OVER_MS - period / 2:
             quotients.append(acknowledged / sent)
-        correction = sorted(quotients)[3 * len(quotients) // 4] if quotients else 1
-        return {"period_ms": round(period), "served_bytes": round(by_rate * correction), "received_bytes": received_bytes}
+        return {"period_ms": round(period), "served_bytes": round(by_rate * typical(quotients)), "received_bytes": received_bytes}
 
 
 def lines(report, blocks, min_rtt_ms, before, quotients):
