@@ -25,9 +25,12 @@ import tty
 TRANSPORT_BLOCK = [bits / 100 for bits in (
     2792, 3624, 4584, 5736, 7224, 8760, 10296, 12216, 14112, 15840, 17568, 19848, 22920, 25456, 28336, 30576, 32856, 36696, 39232,
     43816, 46888, 51024, 55056, 57336, 61664, 63776, 75376)]  # fmt: skip
-# Acknowledged bytes are compared with the rate over this time, so often.
+# Acknowledged bytes are compared with the rate over this time, so often, and not where none came for longer than a step: then PDCP discards.
 COMPARED_OVER_MS = 400
+STALLED_MS = 90
 QUOTIENTS = 100
+# Of the upper quartile of the quotients: steps at both ends of the time leave an eighth less each.
+STEPS_LEAVE = 0.7
 
 
 def share(user, blocks):
@@ -39,10 +42,10 @@ def share(user, blocks):
 
 
 def typical(quotients):
-    """The mean of the quotients, without those of discarded packets: these are below half of the upper quartile."""
+    """The mean of the quotients, without those that are too low for steps: packets were discarded."""
     if not quotients:
         return 1
-    least = sorted(quotients)[3 * len(quotients) // 4] / 2
+    least = sorted(quotients)[3 * len(quotients) // 4] * STEPS_LEAVE
     return statistics.fmean(quotient for quotient in quotients if quotient >= least)
 
 
@@ -51,6 +54,7 @@ class User:
 
     def __init__(self, ms, served, received):
         self.latest = collections.deque([(ms, served, received, 0)])
+        self.acknowledged_ms = ms
 
     def line(self, ms, served, received, rate, quotients):
         """The period until now, whose bytes follow from the rate, corrected by those that were acknowledged."""
@@ -58,10 +62,17 @@ class User:
         period = ms - latest[-1][0]
         by_rate = rate * period / 8000
         received_bytes = received - latest[-1][2]
-        latest.append((ms, served, received, latest[-1][3] + by_rate))
+        sent = latest[-1][3] + by_rate
+        has_moved = served != latest[-1][1]
+        silent_ms = (latest[-1][0] if has_moved else ms) - self.acknowledged_ms
+        if has_moved:
+            self.acknowledged_ms = ms
+        if silent_ms > STALLED_MS:
+            latest.clear()
+        latest.append((ms, served, received, sent))
         while ms - latest[0][0] > COMPARED_OVER_MS + 1:
             latest.popleft()
-        acknowledged, sent = served - latest[0][1], latest[-1][3] - latest[0][3]
+        acknowledged, sent = served - latest[0][1], sent - latest[0][3]
         if acknowledged and by_rate and ms - latest[0][0] > COMPARED_OVER_MS - period / 2:
             quotients.append(acknowledged / sent)
         return {"period_ms": round(period), "served_bytes": round(by_rate * typical(quotients)), "received_bytes": received_bytes}
