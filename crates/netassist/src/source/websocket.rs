@@ -26,7 +26,7 @@ const WRITE_BUFFER_BYTES: (usize, usize) = (4 << 10, 16 << 10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A base station without a message for this long has gone, whether it pings or not: its longest useful period is some seconds.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The wait between two attempts. On loopback each costs next to nothing, so that a restart is heard at once.
+/// The wait between two attempts: on loopback they are cheap, and show a restarted base station at once.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// A base station's WebSocket.
@@ -168,7 +168,7 @@ mod tests {
         assert!(problem.contains("0.5 s without a message"), "{problem}");
     }
 
-    /// The wait doubled to 10 s, and a gNB that came back was heard two seconds late.
+    /// The wait doubled to 10 s, and the service found a restarted gNB after two seconds.
     #[tokio::test(flavor = "multi_thread")]
     async fn a_base_station_that_is_away_is_tried_as_often_after_a_while_as_at_first() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
