@@ -25,11 +25,12 @@ import tty
 TRANSPORT_BLOCK = [bits / 100 for bits in (
     2792, 3624, 4584, 5736, 7224, 8760, 10296, 12216, 14112, 15840, 17568, 19848, 22920, 25456, 28336, 30576, 32856, 36696, 39232,
     43816, 46888, 51024, 55056, 57336, 61664, 63776, 75376)]  # fmt: skip
-# Acknowledged bytes are compared with the rate over this time, so often, and not where none came for longer than a step: then PDCP discards.
+# Acknowledged bytes are divided by those of the rate over this time; so many of the latest quotients count.
 COMPARED_OVER_MS = 400
-STALLED_MS = 90
 QUOTIENTS = 100
-# Of the upper quartile of the quotients: steps at both ends of the time leave an eighth less each.
+# PDCP discards packets where none are acknowledged for longer than this, more than a step: no quotient covers such a time.
+STALLED_MS = 90
+# Smaller quotients than this part of their upper quartile do not count: a step at each end of the time takes an eighth.
 STEPS_LEAVE = 0.7
 
 
@@ -42,7 +43,7 @@ def share(user, blocks):
 
 
 def typical(quotients):
-    """The mean of the quotients, without those that are too low for steps: packets were discarded."""
+    """The mean of the quotients, except for those that are too small to come from steps: there packets were discarded."""
     if not quotients:
         return 1
     least = sorted(quotients)[3 * len(quotients) // 4] * STEPS_LEAVE
