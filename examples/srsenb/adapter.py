@@ -63,17 +63,17 @@ class User:
         period = ms - latest[-1][0]
         by_rate = rate * period / 8000
         received_bytes = received - latest[-1][2]
-        sent = latest[-1][3] + by_rate
+        sent_so_far = latest[-1][3] + by_rate
         has_moved = served != latest[-1][1]
         silent_ms = (latest[-1][0] if has_moved else ms) - self.acknowledged_ms
         if has_moved:
             self.acknowledged_ms = ms
         if silent_ms > STALLED_MS:
             latest.clear()
-        latest.append((ms, served, received, sent))
+        latest.append((ms, served, received, sent_so_far))
         while ms - latest[0][0] > COMPARED_OVER_MS + 1:
             latest.popleft()
-        acknowledged, sent = served - latest[0][1], sent - latest[0][3]
+        acknowledged, sent = served - latest[0][1], sent_so_far - latest[0][3]
         if acknowledged and by_rate and ms - latest[0][0] > COMPARED_OVER_MS - period / 2:
             quotients.append(acknowledged / sent)
         return {"period_ms": round(period), "served_bytes": round(by_rate * typical(quotients)), "received_bytes": received_bytes}

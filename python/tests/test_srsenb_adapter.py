@@ -115,8 +115,14 @@ def test_steps_of_acknowledgements_are_a_steady_rate_and_radio_time_is_corrected
     assert served == 3 * [by_rate] + 5 * [by_clock]
 
 
+def test_a_rate_stays_as_it_is_where_acknowledgements_come_too_rarely_to_be_told_from_none(adapter):
+    """srsENB's come every 50 ms."""
+    adapter.tell("".join(report(100 * at, (at + 1) // 2 * 80_000, 0, 60_000) for at in range(9)))
+    assert {json.loads(adapter.lines()[0])["served_bytes"] for _ in range(8)} == {70_665}
+
+
 def test_a_base_station_that_discards_and_acknowledges_nothing_is_no_outage(adapter):
-    bytes_so_far = [70_000 * min(at, 24) for at in range(32)]
+    bytes_so_far = [0, 70_000, 140_000, 210_000] + 7 * [280_000]
     adapter.tell("".join(report(100 * at, served, 0, 300_000) for at, served in enumerate(bytes_so_far)))
     served = [json.loads(adapter.lines()[0])["served_bytes"] for _ in bytes_so_far[1:]]
     assert min(served) == 70_000
