@@ -41,16 +41,27 @@ enable = true
 level = 0
 [output.html.print]
 enable = false
-# Pages that were joined with others.
+# Its tables are found in their pages.
+[output.html.search.chapter."made/results.md"]
+enable = false
+# Pages that were renamed or joined with others.
 [output.html.redirect]
 "/docs/algorithms/cost.html" = "../evidence/cost/packet.html"
 "/docs/coming-from/ns-3.html" = "../coming-from.html#ns-3"
 "/docs/coming-from/pantheon.html" = "../coming-from.html#pantheon"
 "/docs/coming-from/picoquic_ns.html" = "../coming-from.html#picoquic_ns"
+"/docs/decisions/0003-span-beside-time.html" = "0003-span-and-time.html"
+"/docs/decisions/0005-series-beside-the-record.html" = "0005-series-in-files.html"
+"/docs/decisions/0012-the-kernels-tcp.html" = "0013-the-kernels-tcp.html"
+"/docs/evidence/cubic.html" = "cubic-beside-newreno.html"
 "/docs/evidence/tide/ablation-alone.html" = "ablation.html#alone"
 "/docs/evidence/tide/ablation-flows.html" = "ablation.html#with-other-flows"
+"/docs/explain.html" = "how-to/explain.html"
+"/docs/fidelity/links-and-textbook.html" = "../fidelity.html"
 "/docs/fidelity/netassist-scale.html" = "../evidence/netassist.html"
 "/docs/fidelity/tide-ablation.html" = "../evidence/tide/ablation.html"
+"/docs/fidelity/tide-beside-others.html" = "../evidence/tide/rivals.html"
+"/docs/fidelity/tide-frames.html" = "../evidence/tide/frames.html"
 """
 
 
@@ -68,8 +79,8 @@ def write_book(folder, schemes, with_claims):
     """What mdBook reads, in an empty folder."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = Pages(ROOT)
-    new = made.pages(pages, schemes, with_claims)
     shown = set()
+    new = made.pages(pages, schemes, shown, with_claims)
     for page, text in {**pages.texts, **new}.items():
         write(folder / "pages" / page, for_readers(pages, page, text, shown) if page in pages.texts else text)
     for file in sorted(shown):
@@ -79,6 +90,7 @@ def write_book(folder, schemes, with_claims):
     write(folder / "pages" / "llms.txt", made.llms(pages))
     write(folder / "book.toml", BOOK.format(version=version()))
     shutil.copy(HERE / "site.css", folder)
+    shutil.copy(HERE / "results.js", folder / "pages" / "made")
     return pages
 
 

@@ -1,13 +1,15 @@
-"""Pages that the site makes: the catalogue of schemes, the figures, what stands next to the book, and llms.txt."""
+"""Pages that the site makes: all results, the catalogue of schemes, the figures, what stands next to the book, and llms.txt."""
 
 import re
 
+import results
 from pages import CODE, LANDING, LINK, target
 
 
-def pages(read, schemes, with_claims):
-    """By file: those that are made."""
+def pages(read, schemes, shown, with_claims):
+    """By file: those that are made. `shown` collects files that they lead to and that are no pages."""
     return {
+        "made/results.md": results.made(read, shown),
         "made/schemes.md": catalogue(read, schemes),
         "made/figures.md": figures(read),
         "made/also.md": next_to_the_book(with_claims),

@@ -130,8 +130,10 @@ def summary(pages, made):
     return "\n".join(lines) + "\n"
 
 
-def for_readers(pages, page, text, shown):
-    """The page as the site has it: a link to a file that is no page leads to a page that shows it, which `shown` collects."""
+def for_readers(pages, page, text, shown, seen_from=None):
+    """The page as the site has it: a link to a file that is no page leads to a page that shows it, which `shown` collects. `seen_from` is
+    the folder of another page that has the text."""
+    folder = seen_from or posixpath.dirname(page) or "."
 
     def replaced(found):
         name, link = found.groups()
@@ -145,7 +147,7 @@ def for_readers(pages, page, text, shown):
         elif not name.startswith("!"):
             shown.add(file)
             file = f"source/{file}.html"
-        return f"{name}({posixpath.relpath(file, posixpath.dirname(page) or '.')})"
+        return f"{name}({posixpath.relpath(file, folder)})"
 
     return outside_code(text, lambda part: LINK.sub(replaced, part))
 
