@@ -10,9 +10,11 @@
 //! `crates/schemes/src/assisted`, where the schemes are registered.
 
 mod freshness;
+mod minimum;
 pub mod step;
 
 pub use freshness::Freshness;
+pub use minimum::Minimum;
 
 use crate::number::product;
 use crate::step::mirror;
@@ -99,15 +101,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// NATCP's limits for advice that is followed. The minimum RTT is at least the path's own: nothing comes back
-    /// sooner, whatever the network reports.
+    /// NATCP's limits for advice that is followed, with the window of this minimum RTT ([`Minimum`]; zero: the nominal one).
     ///
     /// With two packets in flight the rate is at least one packet per RTT. A packet that came back in that time shows
     /// that the link carries as much, and two packets fill no queue. The authors' code at a bandwidth of zero (no
     /// pacing, and the previous window) floods a dead link.
     #[inline(always)]
-    pub fn advised(config: &Config, advice: &Advice, path: &Path) -> Self {
-        let min_rtt = or(advice.min_rtt.max(path.min_rtt), NOMINAL_RTT);
+    pub fn advised(config: &Config, advice: &Advice, path: &Path, min_rtt: Micros) -> Self {
+        let min_rtt = or(min_rtt, NOMINAL_RTT);
         let (bandwidth, beta) = (advice.bandwidth.0, advice.flows.max(1) as u64);
         let bdp = product(bandwidth, min_rtt.0).checked_div(MICROS_PER_SECOND).unwrap_or(0);
         let bytes = config.alpha.of(bdp).checked_div(beta).unwrap_or(0);
@@ -134,17 +135,18 @@ fn or(known: Micros, otherwise: Micros) -> Micros {
     if known == Micros::ZERO { otherwise } else { known }
 }
 
-/// The state of one flow: the freshness of its advice.
+/// The state of one flow: the freshness of its advice, and its minimum RTT.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::CheckedBitPattern))]
 pub struct Assisted {
     freshness: Freshness,
+    minimum: Minimum,
 }
 
 impl Assisted {
     /// The state of a new flow.
-    pub const START: Self = Self { freshness: Freshness::START };
+    pub const START: Self = Self { freshness: Freshness::START, minimum: Minimum::START };
 
     /// Takes an acknowledgement with the newest advice. Where that is to be followed, sets `limits` to NATCP's and
     /// returns true; otherwise leaves them unchanged and returns false.
@@ -152,7 +154,7 @@ impl Assisted {
     pub fn on_ack(&mut self, config: &Config, advice: &Advice, path: &Path, limits: &mut Limits) -> bool {
         let follows = self.follows(config, advice, path);
         if follows {
-            *limits = Limits::advised(config, advice, path);
+            *limits = self.advised(config, advice, path);
         }
         follows
     }
@@ -162,9 +164,15 @@ impl Assisted {
     pub fn cap_on_ack(&mut self, config: &Config, advice: &Advice, path: &Path, limits: &mut Limits) -> bool {
         let follows = self.follows(config, advice, path);
         if follows {
-            *limits = limits.capped(Limits::advised(config, advice, path));
+            *limits = limits.capped(self.advised(config, advice, path));
         }
         follows
+    }
+
+    #[inline(always)]
+    fn advised(&mut self, config: &Config, advice: &Advice, path: &Path) -> Limits {
+        let min_rtt = self.minimum.rtt(config, advice.min_rtt, path);
+        Limits::advised(config, advice, path, min_rtt)
     }
 
     #[inline(always)]

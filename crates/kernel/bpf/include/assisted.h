@@ -22,7 +22,7 @@ struct {
 } advice_1 SEC(".maps");
 
 struct assisted_state {
-	__u64 words[3];
+	__u64 words[6];
 };
 
 struct path {

@@ -29,8 +29,10 @@
 //! | `entries`, `nabbr` | the schemes by name |
 //!
 //! # Differences from the paper
-//! - *The minimum RTT is the flow's own, where that is larger* or none is reported. A live base station's feed knew nothing of the
-//!   uplink's delay and reported 2.5 ms for a path of 20 ms: a window of 5 kB, and 0.9 of 5.8 Mbit/s.
+//! - *The minimum RTT is the flow's own, where that is more than alpha times the reported one* or none is reported. A live base
+//!   station's feed knew nothing of the uplink's delay and reported 2.5 ms for a path of 20 ms: a window of 5 kB, and 0.9 of 5.8
+//!   Mbit/s. Every ten seconds such a flow drains its queue, since its own minimum may be a queue: behind one of 1 s, a flow on a path
+//!   of 40 ms kept 1 s for as long as it ran.
 //! - *A packet per RTT leaves at least,* of two in flight: a bandwidth of zero, or in a wrong unit, stops nothing. The authors'
 //!   code passes a pacing rate of 0, which their kernel takes for no pacing, and keeps the window of before.
 //! - *64 bits.* Theirs overflow at 107 Mbit/s x 20 ms.
@@ -173,7 +175,7 @@ enum Delay {
     OwnSmoothed,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Config {
     law: WindowLaw,
     mode: Mode,
@@ -210,13 +212,13 @@ impl Assisted {
         self.gain = trusted.map_or(1.0, |advice| advice.gain.max(1.0));
         self.base.exceeds = self.gain > 1.0;
         self.advised = trusted.map(|advice| {
-            // The law takes the larger of this and the flow's own minimum.
             let min_rtt = match self.config.delay {
                 Delay::Advised => advice.min_rtt,
                 Delay::OwnMinimum => None,
                 Delay::OwnSmoothed => self.own.smoothed,
             };
-            self.config.law.limits(advice.bandwidth.mul_f64(advice.gain), min_rtt, advice.flows, &self.own)
+            let bandwidth = advice.bandwidth.mul_f64(advice.gain);
+            self.config.law.limits(now, bandwidth, min_rtt, advice.flows, &self.own)
         });
     }
 
