@@ -20,7 +20,7 @@ pub struct ServeSettings {
     pub max_recordings: usize,
     /// The longest recording.
     pub max_duration: Span,
-    /// The most bytes of a recording, in both directions and with headers.
+    /// The most bytes of a recording, in both directions and with headers; as many again for reports that are fetched.
     pub max_bytes: Bytes,
 }
 
@@ -46,7 +46,7 @@ const POLL_INTERVAL: Span = Span::from_millis(100);
 /// Without a datagram for this long a recording ends. Outages of real links can be long; until then at most one packet per
 /// second is sent.
 const IDLE_TIMEOUT: Span = Span::from_secs(60);
-/// How long the near end can fetch lost reports after the end.
+/// How long the near end can fetch lost reports after the end, from its last datagram on.
 const LINGER_TIME: Span = Span::from_secs(10);
 /// The duration starts when a queue has formed; the near end waits up to 10 s for that.
 const WARM_UP: Span = Span::from_secs(15);
@@ -112,6 +112,9 @@ struct FarRecording {
     overflows: u64,
     ended: Option<Time>,
     next_stopped: Time,
+    /// Bytes of the reports that were fetched, and how many may be.
+    fetched: Bytes,
+    max_fetched: Bytes,
 }
 
 impl FarRecording {
@@ -187,7 +190,12 @@ impl FarEnd {
                 for _ in 0..REPORTS_PER_FETCH {
                     let Some(report) = flow.arrivals.report(next) else { break };
                     next += report.arrivals.len() as u64;
-                    self.answers.push((from, Message::Report(session, report)));
+                    let answer = Message::Report(session, report);
+                    recording.fetched += Bytes::new(answer.encode().len() as u64);
+                    if recording.fetched > recording.max_fetched {
+                        break;
+                    }
+                    self.answers.push((from, answer));
                 }
             }
             Message::Stop { session } if session == ours => {
@@ -243,10 +251,22 @@ impl FarEnd {
             overflows,
             ended: None,
             next_stopped: now,
+            fetched: Bytes::ZERO,
+            max_fetched: self.settings.max_bytes,
         };
+        self.forget_ended();
         self.recordings.insert(from, recording);
         self.answers.push((from, Message::Accepted { nonce, session }));
         on_event(ServerEvent::Began(from));
+    }
+
+    /// Keeps as many recordings that have ended as may go on: their near ends could hold any number by fetching.
+    fn forget_ended(&mut self) {
+        let mut ended: Vec<_> =
+            self.recordings.iter().filter_map(|(peer, recording)| Some((recording.ended?, *peer))).collect();
+        ended.sort_unstable();
+        let surplus = ended.len().saturating_sub(self.settings.max_recordings);
+        ended.iter().take(surplus).for_each(|(_, peer)| drop(self.recordings.remove(peer)));
     }
 
     /// Sends due packets and ends finished recordings; true if more are due at once.
@@ -282,5 +302,81 @@ impl FarEnd {
 
     fn next_wake(&self) -> Time {
         self.recordings.values().map(|recording| recording.flow.next_wake()).fold(Time::NEVER, Time::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::QueueDelay;
+    use crate::wire::{Directions, Probe};
+
+    const NOW: Time = Time::from_nanos(1_000_000_000);
+
+    fn far_end(max_recordings: usize, max_bytes: u64) -> FarEnd {
+        let settings = ServeSettings {
+            address: address(1),
+            max_recordings,
+            max_duration: Span::from_secs(60),
+            max_bytes: Bytes::new(max_bytes),
+        };
+        let secret = RandomState::new();
+        FarEnd { settings, secret, recordings: BTreeMap::new(), answers: Vec::new(), ignored: 0 }
+    }
+
+    fn address(port: u16) -> SocketAddr {
+        ([127, 0, 0, 1], port).into()
+    }
+
+    fn take(far: &mut FarEnd, port: u16, message: &Message) -> Vec<Message> {
+        far.on_datagram(NOW, 0, address(port), NOW, &message.encode(), &mut |_| ());
+        far.answers.drain(..).map(|(_, answer)| answer).collect()
+    }
+
+    /// Its session, where it was accepted.
+    fn begin(far: &mut FarEnd, port: u16) -> Option<u64> {
+        let request = Request {
+            directions: Directions::Up,
+            packet: Bytes::new(1500),
+            queue_delay: QueueDelay::DEFAULT,
+            max_bytes: Bytes::new(1_000_000),
+            duration: Span::from_secs(60),
+        };
+        let [Message::Challenge { cookie, .. }] =
+            take(far, port, &Message::Hello { nonce: 1, cookie: 0, request })[..]
+        else {
+            panic!("no challenge")
+        };
+        match take(far, port, &Message::Hello { nonce: 1, cookie, request })[..] {
+            [Message::Accepted { session, .. }] => Some(session),
+            _ => None,
+        }
+    }
+
+    /// Ended ones did not count, and a near end could keep any number of them by going on to send.
+    #[test]
+    fn recordings_that_ended_are_no_more_than_those_that_may_go_on() {
+        let mut far = far_end(3, 1_000_000);
+        for port in 100..200 {
+            let session = begin(&mut far, port).expect("one at a time");
+            take(&mut far, port, &Message::Stop { session });
+        }
+        assert_eq!(far.recordings.len(), 4);
+        assert!(far.recordings.contains_key(&address(199)), "the last may fetch its reports");
+        let going_on: Vec<_> = (300..306).map(|port| begin(&mut far, port).is_some()).collect();
+        assert_eq!(going_on, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn reports_that_are_fetched_again_and_again_have_a_bound() {
+        let mut far = far_end(1, 20_000);
+        let session = begin(&mut far, 100).expect("a session");
+        for number in 0..200 {
+            let probe = Probe { number, sent: NOW, rtt_micros: 0 };
+            take(&mut far, 100, &Message::Probe(session, probe));
+        }
+        let fetched = (0..1000).map(|_| take(&mut far, 100, &Message::Fetch { session, first: 0 }));
+        let bytes: usize = fetched.flatten().map(|report| report.encode().len()).sum();
+        assert!((10_000..=20_000).contains(&bytes), "{bytes}");
     }
 }

@@ -1,6 +1,6 @@
 //! `--uplink-queue=KIND` and `--uplink-queue-args=NAME=NUMBER,...`; or `--uplink-queue='red(verus, limit=100pkt)'`.
 
-use cellcc_link::{Abc, DropHead, MahimahiCoDel, MahimahiPie, Queue};
+use cellcc_link::{Abc, DropHead, DropTail, MahimahiCoDel, MahimahiPie, Queue};
 use cellcc_units::{Bytes, QueueLimit, Span};
 use std::fmt;
 
@@ -54,6 +54,9 @@ fn other(kind: &str, arguments: &Arguments) -> Result<Queue, String> {
              `red(verus, limit=100pkt)`: {error}"
         )
     })?;
+    if matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. })) {
+        return Err(format!("`{kind}`: the emulator does not read acknowledgements; leave ack-filter out"));
+    }
     match arguments.0.is_empty() {
         true => Ok(queue),
         false => {

@@ -233,6 +233,10 @@ fn what_is_wrong_is_named_with_what_is_right() {
             &["uplink: queue `red`", "only Mahimahi's own"],
         ),
         (
+            "mm-link 1Mbit/s 1Mbit/s --uplink-queue=droptail(100pkt,ack-filter)",
+            &["uplink: queue `droptail(100pkt,ack-filter)`", "leave ack-filter out"],
+        ),
+        (
             "mm-link 1Mbit/s 1Mbit/s --downlink-queue=droptail",
             &["downlink: queue `droptail`", "packets=NUMBER"],
         ),

@@ -23,8 +23,6 @@ use tokio::sync::mpsc;
 
 /// Interval of regular looks at connection tracking.
 const FLOWS_INTERVAL: Span = Span::from_secs(5);
-/// And how often at most when clients ask.
-const MIN_FLOWS_INTERVAL: Span = Span::from_millis(200);
 
 /// A client has begun more in turn than the audit log takes.
 #[derive(Debug)]
@@ -51,7 +49,6 @@ pub(super) struct State {
     pub(super) counts: ServerCounts,
     /// The source that has sent unusable data last, and the time.
     pub(super) troubled_source: Option<(String, Time)>,
-    flows_looked_at: Time,
     /// When a source last sent something that can be used, if only that its cell is empty; at first, when the service began.
     pub(super) heard_at: Time,
     /// When the last sample became a record; likewise.
@@ -73,7 +70,6 @@ impl Shared {
             broker: None,
             counts: ServerCounts::default(),
             troubled_source: None,
-            flows_looked_at: Time::ZERO,
             heard_at: clock.now(),
             measured_at: clock.now(),
         };
@@ -145,10 +141,7 @@ impl Shared {
             _ => Presented::None,
         };
         if matches!(asked, Request::Subscribe { .. }) && presented == Presented::None {
-            let is_old = now.since(self.state().flows_looked_at) >= MIN_FLOWS_INTERVAL;
-            if is_old {
-                self.look_at_flows(now);
-            }
+            self.look_at_flows(now);
         }
         let mut state = self.state();
         let reply = state.service.request(now, id, asked, &presented);
@@ -178,12 +171,8 @@ impl Shared {
     }
 
     fn look_at_flows(&self, now: Time) {
-        let Some(flows) = &self.flows else { return };
-        let text = flows.read(now);
-        let mut state = self.state();
-        state.flows_looked_at = now;
-        if let Some(text) = text {
-            state.service.see_flows(now, tracked_flows(&text));
+        if let Some(text) = self.flows.as_ref().and_then(|flows| flows.read(now)) {
+            self.state().service.see_flows(now, tracked_flows(&text));
         }
     }
 

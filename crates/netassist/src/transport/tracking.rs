@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A table of four hundred thousand flows. It is held whole, by a service that the guide gives 256 MB.
 const MAX_BYTES: Size = Size::new(64 << 20);
+/// It is read at most once in this time, however many clients ask at once.
+const MIN_INTERVAL: Span = Span::from_millis(200);
 /// That it cannot be read is logged once in this time.
 const PROBLEM_INTERVAL: Span = Span::from_secs(10);
 
@@ -19,8 +21,15 @@ pub(crate) type Log = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Tracking {
     path: PathBuf,
     log: Log,
-    /// When it was logged that the table cannot be read.
-    logged_at: Mutex<Option<Time>>,
+    last: Mutex<Last>,
+}
+
+#[derive(Debug, Default)]
+struct Last {
+    /// When the table was read, or could not be.
+    read_at: Option<Time>,
+    /// When it was logged that it cannot be read.
+    logged_at: Option<Time>,
 }
 
 impl fmt::Debug for Tracking {
@@ -37,22 +46,26 @@ impl Tracking {
     pub fn open(path: impl Into<PathBuf>, log: Log) -> io::Result<Self> {
         let path = path.into();
         File::open(&path)?;
-        Ok(Self { path, log, logged_at: Mutex::new(None) })
+        Ok(Self { path, log, last: Mutex::default() })
     }
 
-    /// The table at `now`; `None` where it cannot be read, which says nothing about flows.
+    /// The table at `now`; `None` where it was read a moment ago, or cannot be read, which says nothing about flows.
     pub(super) fn read(&self, now: Time) -> Option<String> {
-        let mut logged_at = self.logged_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.read_at.is_some_and(|at| now.since(at) < MIN_INTERVAL) {
+            return None;
+        }
+        last.read_at = Some(now);
         match input::read_text(&self.path, MAX_BYTES) {
             Ok(text) => {
-                if logged_at.take().is_some() {
+                if last.logged_at.take().is_some() {
                     (self.log)("connection tracking can be read again");
                 }
                 Some(text)
             }
             Err(problem) => {
-                if logged_at.is_none_or(|at| now.since(at) >= PROBLEM_INTERVAL) {
-                    *logged_at = Some(now);
+                if last.logged_at.is_none_or(|at| now.since(at) >= PROBLEM_INTERVAL) {
+                    last.logged_at = Some(now);
                     let path = self.path.display();
                     (self.log)(&format!(
                         "connection tracking, {path}: {problem}; servers keep the users whom they have, and others need \
@@ -91,5 +104,17 @@ mod tests {
         let lines = lines.lock().unwrap();
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines[0].contains("servers keep the users") && lines[2].contains("read again"), "{lines:?}");
+    }
+
+    /// The limit was kept outside the lock under which the table is read, and requests at the same time read it one after another.
+    #[test]
+    fn requests_at_the_same_time_read_the_table_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("nf_conntrack");
+        std::fs::write(&path, "a flow\n").unwrap();
+        let tracking = Tracking::open(&path, Arc::new(|_: &str| ())).unwrap();
+        let at = |millis| Time::ZERO + Span::from_millis(1000 + millis);
+        let read: Vec<_> = [5, 5, 3, 204, 205, 206].map(|millis| tracking.read(at(millis)).is_some()).into();
+        assert_eq!(read, [true, false, false, false, true, false]);
     }
 }
