@@ -177,8 +177,8 @@ fn no_spread(comparison: &Comparison) -> &'static str {
     if comparison.all_runs().any(is_random) {
         return "every seed gave the same";
     }
-    "every seed gave the same, since nothing in these runs is random; with --offset random the seed draws where in the trace \
-     a run begins, and when its flows start"
+    "every seed gave the same; with --offset random the seed also draws where in the trace a run begins, and when its flows \
+     start"
 }
 
 /// A table that is not made of Records: columns of numbers stand to the right, and the words of the others are never cut, as

@@ -255,8 +255,6 @@ impl WindowLaw {
     ) -> Limits {
         // Up: a window that is to hold just a packet more holds it.
         let up = |span: Option<Span>| span.map_or_else(Default::default, micros_up);
-        // The report of a dead link has the packet's time of before the outage in it.
-        let min_rtt = if bandwidth.is_zero() { own.min.or(min_rtt) } else { min_rtt };
         let advice = LawAdvice {
             bandwidth: BytesPerSecond(bandwidth.as_bytes_per_sec()),
             min_rtt: up(min_rtt),
@@ -270,7 +268,11 @@ impl WindowLaw {
             packet_bytes: u32::try_from(self.packet_size.get()).unwrap_or(u32::MAX),
             ..Path::default()
         };
-        let min_rtt = self.minimum.rtt(&self.config, advice.min_rtt, &path);
+        // The report of a dead link has the packet's time of before the outage in it.
+        let min_rtt = match own.min {
+            Some(own) if bandwidth.is_zero() => micros_up(own),
+            _ => self.minimum.rtt(&self.config, advice.min_rtt, &path),
+        };
         let law = Law::advised(&self.config, &advice, &path, min_rtt);
         let rate = Rate::from_bytes_per_sec(law.pacing.0);
         // The authors' NATCP is Linux's BBR module: as there, packets leave in pairs except at the lowest rates.
