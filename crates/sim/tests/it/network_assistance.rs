@@ -3,7 +3,7 @@
 use cellcc_control::{Ack, Advice, AdviceRequest, Context, Controller, Limits, Loss, Observer, SchemeInfo};
 use cellcc_experiment::{AdviceRoute, CellSetup, Driver, NetAssist, Plan, PlanFile, Record, ReportSource};
 use cellcc_sim::SimDriver;
-use cellcc_units::{Ratio, Span, Time};
+use cellcc_units::{QueueLimit, Ratio, Span, Time};
 
 /// A fixed window that shows the reports it gets.
 fn listener() -> SchemeInfo {
@@ -236,5 +236,26 @@ fn in_a_cell_it_has_what_the_other_user_leaves_however_its_packets_fall_into_slo
     for rtt in [20, 25, 30, 35, 40] {
         let mean = f64::from(megabits("rate=20Mbit/s", rtt, Some(&cell), scheme, 1)) / RATCHET_PERIODS as f64;
         assert!(mean >= 0.9 * 19.0, "{rtt} ms: {mean} of 19");
+    }
+}
+
+/// The flow's own minimum RTT was the queue that it found, and made a window that kept it: 1036 ms for as long as the flow ran.
+#[test]
+fn a_flow_that_begins_behind_a_full_queue_lets_it_drain() {
+    let driver = SimDriver::new(cellcc_schemes::registry());
+    for natcp in ["natcp", "natcp(guard=off)"] {
+        let mut file = PlanFile {
+            schemes: vec![format!("cubic@0s..10s+{natcp}@5s")],
+            traces: vec!["rate=20Mbit/s".into()],
+            duration: Span::from_secs(30),
+            ..PlanFile::default()
+        };
+        file.path.rtt = Span::from_millis(40);
+        file.path.queue = QueueLimit::Time(Span::from_secs(1)).into();
+        let plan = Plan::new(&file, &driver, "test").expect("the test's plan is sound");
+        let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
+        let rtts = record.series.column("flow1.rtt_ms").expect("shown");
+        let late = &rtts[250..];
+        assert!(late.iter().all(|&rtt| rtt < 82.0), "{natcp}: {late:?}");
     }
 }
