@@ -113,8 +113,8 @@ mod tests {
         let path = folder.path().join("nf_conntrack");
         std::fs::write(&path, "a flow\n").unwrap();
         let tracking = Tracking::open(&path, Arc::new(|_: &str| ())).unwrap();
-        let at = |millis| Time::ZERO + Span::from_millis(1000 + millis);
-        let read: Vec<_> = [5, 5, 3, 204, 205, 206].map(|millis| tracking.read(at(millis)).is_some()).into();
+        let at = |millis: u64| Time::ZERO + Span::from_millis(1000 + millis);
+        let read = [5, 5, 3, 204, 205, 206].map(|millis| tracking.read(at(millis)).is_some());
         assert_eq!(read, [true, false, false, false, true, false]);
     }
 }
