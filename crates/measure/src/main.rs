@@ -104,7 +104,7 @@ const MEASUREMENTS: &[Measurement] = &[
     row(
         "wrong-feedback",
         "FOLDER",
-        "NATCP under nine kinds of wrong reports, on a folder of traces",
+        "NATCP under eight kinds of wrong reports, on a folder of traces",
         wrong_feedback::run,
     ),
     #[cfg(feature = "network")]

@@ -1,4 +1,4 @@
-//! Nine kinds of wrong reports (docs/fidelity/natcp.md, "Beyond the paper"):
+//! Eight kinds of wrong reports (docs/fidelity/natcp.md, "Beyond the paper"):
 //! `cargo run --release -p cellcc-measure -- wrong-feedback FOLDER`, a folder of traces.
 //!
 //! The guard was developed on every other trace of `lte-mahimahi`, by name, beginning with the first: their means stand
