@@ -3,7 +3,7 @@
 use crate::RequestError;
 use cellcc_experiment::conditions::{self, Command};
 use cellcc_experiment::{Endpoint, Plan, PlanFile};
-use cellcc_link::{DropTail, Queue};
+use cellcc_link::Queue;
 use cellcc_units::{Bytes, QueueLimit};
 
 /// Time series of a run hold at most this many bins: a day in bins of 100 ms.
@@ -31,7 +31,10 @@ pub fn check_emulated(file: &PlanFile, mtu: Bytes) -> Result<(), RequestError> {
         conditions::check(file, Command::Shell)?;
         conditions::check_extra_delay(&file.path)?;
         [("--queue", file.path.queue), ("--up-queue", file.path.reverse.queue)].into_iter().try_for_each(
-            |(flag, queue)| holds_a_packet(flag, queue, mtu).and_then(|()| no_ack_filter(flag, queue)),
+            |(flag, queue)| {
+                holds_a_packet(flag, queue, mtu)?;
+                queue.check_emulated().map_err(|problem| format!("{flag} {problem}"))
+            },
         )
     };
     checks().map_err(RequestError::new)
@@ -93,16 +96,6 @@ pub(crate) fn check_starts(plan: &Plan) -> Result<(), RequestError> {
         }
     }
     Ok(())
-}
-
-/// The emulator's links carry whole packets, whatever they hold.
-fn no_ack_filter(flag: &str, queue: Queue) -> Result<(), String> {
-    match queue {
-        Queue::DropTail(DropTail { ack_filter: true, .. }) => Err(format!(
-            "{flag} {queue}: the emulator does not read acknowledgements, only the simulator does; leave ack-filter out"
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Refuses a queue that no packet of this size fits into.

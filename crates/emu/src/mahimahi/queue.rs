@@ -1,6 +1,6 @@
 //! `--uplink-queue=KIND` and `--uplink-queue-args=NAME=NUMBER,...`; or `--uplink-queue='red(verus, limit=100pkt)'`.
 
-use cellcc_link::{Abc, DropHead, DropTail, MahimahiCoDel, MahimahiPie, Queue};
+use cellcc_link::{Abc, DropHead, MahimahiCoDel, MahimahiPie, Queue};
 use cellcc_units::{Bytes, QueueLimit, Span};
 use std::fmt;
 
@@ -48,15 +48,13 @@ pub(super) fn queue(kind: &str, arguments: &str) -> Result<Named, String> {
 
 /// A queue that Mahimahi does not have, as the rest of cellcc writes it.
 fn other(kind: &str, arguments: &Arguments) -> Result<Queue, String> {
-    let queue = kind.parse().map_err(|error| {
+    let queue: Queue = kind.parse().map_err(|error| {
         format!(
             "Mahimahi has the queues infinite, droptail, drophead, codel and pie, and ABC's authors have cellular; others are written with their settings, such as \
              `red(verus, limit=100pkt)`: {error}"
         )
     })?;
-    if matches!(queue, Queue::DropTail(DropTail { ack_filter: true, .. })) {
-        return Err(format!("`{kind}`: the emulator does not read acknowledgements; leave ack-filter out"));
-    }
+    queue.check_emulated()?;
     match arguments.0.is_empty() {
         true => Ok(queue),
         false => {

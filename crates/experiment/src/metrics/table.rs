@@ -165,8 +165,8 @@ metrics! {
         jain_index = share("jain", "Jain", "").more().null("where there is no such second");
     }
     flow {
-        /// Time from the flow's start until its bytes per second are within 25 % of an equal part of the active flows' throughput,
-        /// and stay there for 5 s (Dong et al., PCC, NSDI 2015, section 4.2.2); counted in whole seconds in which at least two
+        /// Time from the flow's start, or a later end of the warm-up, until its bytes per second are within 25 % of an equal part of the active flows' throughput,
+        /// and stay there for 5 s (Dong et al., PCC, NSDI 2015, section 4.2.2); judged in whole seconds in which at least two
         /// flows are active
         convergence_time_s = number("convergence", "Converged", "s").left_out("where that never happens");
     }

@@ -164,6 +164,19 @@ impl Queue {
         }
         self
     }
+
+    /// Checks the queue for the emulator, whose packets are opaque.
+    ///
+    /// # Errors
+    /// It has an `ack-filter`.
+    pub fn check_emulated(&self) -> Result<(), String> {
+        match self {
+            Self::DropTail(DropTail { ack_filter: true, .. }) => Err(format!(
+                "{self}: the emulator does not read acknowledgements, only the simulator does; leave ack-filter out"
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 static EXPECTED: LazyLock<String> = LazyLock::new(|| {

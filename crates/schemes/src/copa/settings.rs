@@ -11,7 +11,7 @@ const DELTA: Parameter<kind::Number> = Parameter::new(
     kind::Number(0.001, 10.0),
     0.5,
     "1/delta packets wait in the queue; the largest delta of the competitive mode",
-    "paper, section 2.2; Pantheon has run with 0.1 since 2019; mvfst uses 0.05",
+    "paper, section 2.2; Pantheon has run with 0.1 since March 2020; mvfst uses 0.05",
 );
 
 const MODE: Parameter<kind::Choice<Mode>> = Parameter::new(

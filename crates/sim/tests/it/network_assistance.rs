@@ -256,7 +256,8 @@ fn a_flow_that_begins_behind_a_full_queue_lets_it_drain() {
         let record = driver.run(&plan.runs[1].scenario).expect("the run succeeds");
         let rtts = record.series.column("flow1.rtt_ms").expect("shown");
         let late = &rtts[200..];
-        let mean = late.iter().sum::<f32>() / late.len() as f32;
-        assert!(mean < 100.0, "{natcp}: {mean} ms");
+        // The guard probes now and then.
+        let short = late.iter().filter(|&&rtt| rtt < 82.0).count();
+        assert!(short >= late.len() * 9 / 10, "{natcp}: {late:?}");
     }
 }
