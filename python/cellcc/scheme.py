@@ -31,7 +31,7 @@ class Limits(NamedTuple):
 
 class Scheme:
     """A congestion control in Python: events in, limits out. For teaching and for first tries: each event takes Python's
-    lock, so that a run is about ten times slower than with a built-in scheme.
+    lock, so that a run is several times slower than with a built-in scheme.
 
     The same events must give the same decisions: draw random numbers from a generator with `context.seed`, and read no clock.
     Keyword arguments of `__init__` with numbers as defaults are its parameters: `"mine(gain=2)"`.

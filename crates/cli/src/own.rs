@@ -12,7 +12,7 @@ static WORD: OnceLock<String> = OnceLock::new();
 /// Digits of the hash of the program: as many as those of cellcc's sources.
 const DIGITS: usize = 12;
 
-/// Has every command use the schemes of `registry`.
+/// Has the commands that [`main_with`](crate::main_with) names use the schemes of `registry`.
 pub(crate) fn begin(registry: Registry) {
     let known = cellcc_experiment::registry();
     let is_own = |name: &&str| known.schemes().iter().all(|known| known.name != *name);

@@ -56,7 +56,8 @@ pub struct FlowRecord {
     /// The time from the flow's start until it keeps to its fair share among other flows, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub convergence_time_s: Option<f64>,
-    /// Fate of ECT(1) on the path by the receiver's counts, for an L4S scheme over QUIC: `ok`, `bleached`, `re-marked` or `unknown`.
+    /// Fate of ECT(1) on the path by the receiver's counts, for an L4S scheme over QUIC: `ok`, `bleached`, `re-marked`, `dropped` or
+    /// `unknown`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecn_validation: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! The congestion control schemes that come with cellcc, each in one file or folder, and the [`registry`] of them.
 //!
 //! Each has a function `scheme()`: its entry in the registry, with its name, its parameters and how to build it. A program with a
-//! scheme of its own needs `cellcc_control` alone.
+//! scheme of its own needs `cellcc_control` and `cellcc_units` instead.
 //!
 //! A scheme that also runs in the kernel's TCP has one more entry, in `IN_KERNEL`.
 

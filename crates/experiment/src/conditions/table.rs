@@ -91,7 +91,7 @@ const PATH: &[Condition] = &[
     ),
     both("correlated-jitter", "path.correlated_jitter", parsed::<CorrelatedJitter>("JITTER")).means(
         "Random extra delay of data packets that changes over time, as recorded ones do: mean, standard deviation, and the time \
-         after which a correlation of 1/e is left, such as 'mean=15ms, sd=19ms, memory=30ms'; parts are optional, and `normal` \
+         after which the logarithm has a correlation of 1/e left, such as 'mean=15ms, sd=19ms, memory=30ms'; parts are optional, and `normal` \
          replaces the log-normal distribution",
     ),
     shell("jitter-reorders", "path.jitter_reorders", SWITCH)
@@ -174,7 +174,7 @@ const ENDPOINT: &[Condition] = &[
          [default: 10pkt, RFC 6928]",
     ),
     flag("like-linux", "like_linux", SWITCH).means(
-        "Simulate Linux unless other flags differ: acks=delayed, recovery=rack, and the schemes' settings in \
+        "Simulate Linux: recovery=rack, and unless other flags differ acks=delayed and the schemes' settings in \
          Linux (docs/how-to/drivers.md)",
     ),
     flag("series-bin", "endpoint.series_bin", time("1ms to 60s, such as 100ms"))

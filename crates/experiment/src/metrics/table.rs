@@ -109,15 +109,15 @@ metrics! {
         rtt_max_ms: Option<f64> = delay("rtt-max", "RTT", "max").null(NO_SAMPLE);
         /// Packets sent, retransmissions included
         sent_packets: u64 = number("sent", "Sent", "packets").neither();
-        /// Packets towards the receiver that the queue dropped or that were lost at random; counted in the network, not by the
-        /// sender
+        /// Packets towards the receiver that the queue or a policer dropped or that were lost at random; counted in the network,
+        /// not by the sender
         lost_packets: u64 = number("lost", "Lost", "packets");
         /// `lost_packets` / `sent_packets`
         loss_ratio: f64 = share("loss", "Loss", "%");
         /// Packets that arrived with a mark / packets that arrived, in virtual time
         marking_ratio: Option<f64> = share("marked", "Marked", "%").neither().left_out("where none was marked");
-        /// DualPI2's base probability p', mean over time; classic packets are dropped with its square. A run's total has that
-        /// of the first flow's user
+        /// DualPI2's base probability p', mean over time; classic packets are dropped or marked with its square. A run's total
+        /// has that of the first flow's user
         p_base_mean: Option<f64> = share("p-base", "Base probability", "").neither().left_out(NO_DUALPI2);
         /// Whole seconds in which packets waited throughout in DualPI2's classic queue, which got less than 5 % of the bytes. A
         /// run's total has those of the first flow's user
@@ -134,7 +134,7 @@ metrics! {
         d3: Option<f64> = number("d3", "D3", "").geometric().null("for schemes without a delay target");
         /// Time from the start of a sized source to the acknowledgement of its last byte; of a page, until it has loaded
         completion_time_s: Option<f64> = number("completion", "Completion", "s").null("where nothing has an end, or it did not finish");
-        /// Frames of a frame source
+        /// Frames of a frame source with a deadline by its end; in a browser, those that arrived
         frames: Option<u64> = number("frames", "Frames", "").neither().null("without frames");
         /// Frames that arrived later than their deadline, or not at all / frames
         deadline_miss_ratio: Option<f64> = share("late-frames", "Late frames", "%").null("without deadlines");
@@ -149,7 +149,7 @@ metrics! {
         freeze_ratio: Option<f64> = share("frozen", "Frozen", "%").left_out(NO_MEDIA);
         /// Mean rate that frames aimed at, headers included; of a video in a browser, that of the segments that were shown
         media_rate_mbit_s: Option<f64> = number("media-rate", "Media", "Mbit/s").more().left_out(NO_MEDIA);
-        /// Changes of the media rate by more than a tenth
+        /// Changes of the media rate by more than a tenth; of a video in a browser, all
         rate_switches: Option<u64> = number("switches", "Switches", "").left_out(NO_MEDIA);
         /// Frames given up in the sender's queue, whole or in part, the warm-up's too
         frames_discarded: Option<u64> = number("discarded", "Discarded", "frames").left_out(NO_VIDEO);
@@ -161,7 +161,7 @@ metrics! {
     }
     run {
         /// Jain's index of the flows' bytes, (Σx)² / (n Σx²), for each whole second in which at least two flows are active
-        /// throughout; the mean over those seconds. The series has it by second
+        /// throughout and something leaves the link; the mean over those seconds. The series has it by second
         jain_index = share("jain", "Jain", "").more().null("where there is no such second");
     }
     flow {

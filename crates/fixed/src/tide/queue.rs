@@ -1,9 +1,9 @@
 //! The length of the queue, and its target.
 //!
 //! The queueing delay is the smallest RTT of a tick less the base RTT: the wait of every packet of the tick. The swing,
-//! the largest less the smallest RTT within a base RTT, is the link's own: no decision of the sender reaches the queue
-//! within that time. A smooth link has a small swing and needs little queue to stay busy; a link that serves in bursts
-//! has a large swing, and runs empty between bursts unless more packets wait.
+//! the largest less the smallest RTT within a base RTT, is the link's own: a decision of the sender shows in RTTs a
+//! base RTT later at the earliest. A smooth link has a small swing and needs little queue to stay busy; a link that
+//! serves in bursts has a large swing, and runs empty between bursts unless more packets wait.
 //!
 //! Jitter that keeps packets in order delays most of them nearly as long as the longest, so that RTTs stay far above
 //! the base RTT and swing little. A target below that would shrink the window in each RTT, until the extra packets hold

@@ -34,7 +34,7 @@ const LOOK_EVERY: Micros = Micros(4_000_000);
 /// Reciprocal of the growth below which a rate has stayed, a twentieth: the flow had nine tenths of the link then.
 const RATE_STAYS: u64 = 20;
 /// Rounds in a row without growth of the rate that show a longer path, measured with paths that become 30 or 80 ms
-/// longer. With three, the rate's own rise hides it (docs/algorithms/tide.md).
+/// longer. With three, the rate's own rise hides it.
 const ROUNDS_WITHOUT: u32 = 2;
 /// Prototype: the largest rate halves in 20 s. It loses 0.035 of itself per second: per microsecond, in units of 2^-32.
 const PEAK_DECAY: u32 = 150;

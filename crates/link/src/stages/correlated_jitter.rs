@@ -1,7 +1,7 @@
 //! Correlated jitter: a delay that wanders, so that packets close in time have nearly the same.
 //!
 //! A first-order autoregressive process in time: with `dt` between two packets, the deviate of the later one is `r` of the earlier one's
-//! plus a new part, with `r = exp(-dt / memory)`. Values `dt` apart therefore have the correlation `r`: 0.72 for 10 ms and a memory of
+//! plus a new part, with `r = exp(-dt / memory)`. Deviates `dt` apart therefore have the correlation `r`: 0.72 for 10 ms and a memory of
 //! 30 ms. The delay is log-normal in the deviate, as recordings are skewed, or normal, and then zero where it would be below.
 //!
 //! Recordings, above their smallest value (a script computed mean, standard deviation and the correlation with the next):

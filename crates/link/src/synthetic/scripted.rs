@@ -29,7 +29,7 @@ pub(super) struct Round {
 pub(super) static SCRIPTS: [Script; 4] = [
     Script {
         name: "wifi-suspension",
-        description: "Wi-Fi that is suspended for 0.2 s in every 2 s; then all that waited leaves at once: 50 Mbit/s",
+        description: "Wi-Fi that is suspended for 0.2 s in every 2 s; then up to 1.25 MB that waited leave at once: 50 Mbit/s",
         typical_seed: 1,
         round: suspension,
     },

@@ -129,7 +129,7 @@ pub(super) fn presets() -> Vec<Preset> {
         Preset {
             parameter: PROFILE.name,
             name: "literal".into(),
-            summary: "Algorithms 1 and 2 as printed".into(),
+            summary: "Algorithms 1 and 2, closest to the print".into(),
             source: "paper, Algorithms 1 and 2".into(),
             sets: "aimd=reno".into(),
         },

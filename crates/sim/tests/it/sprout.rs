@@ -69,8 +69,8 @@ fn the_moving_average_uses_more_of_a_cellular_link_and_makes_packets_wait_longer
     );
 }
 
-/// The LTE recordings of its paper, and those that came later.
-const RECORDINGS: [&str; 11] = [
+/// Mahimahi's LTE recordings: those of its paper, and later ones.
+const RECORDINGS: [&str; 12] = [
     "Verizon-LTE-driving.rebuilt.down",
     "Verizon-LTE-driving.rebuilt.up",
     "Verizon-LTE-short.down",
@@ -78,13 +78,14 @@ const RECORDINGS: [&str; 11] = [
     "ATT-LTE-driving.down",
     "ATT-LTE-driving.up",
     "ATT-LTE-driving-2016.down",
+    "ATT-LTE-driving-2016.up",
     "TMobile-LTE-driving.down",
     "TMobile-LTE-driving.rebuilt.up",
     "TMobile-LTE-short.down",
     "TMobile-LTE-short.up",
 ];
 /// On these a packet that no other waits before does so for longer than 100 ms in 5 of 100 cases, in outages.
-const WITH_OUTAGES: [&str; 2] = ["ATT-LTE-driving.up", "TMobile-LTE-driving.down"];
+const WITH_OUTAGES: [&str; 3] = ["ATT-LTE-driving.up", "ATT-LTE-driving-2016.up", "TMobile-LTE-driving.down"];
 
 /// The real link; `None` where there are no real traces, which is said.
 fn recording(name: &str) -> Option<String> {

@@ -20,7 +20,7 @@ Examples:
   xdg-open \"$(cellcc assist page https://127.0.0.1:9465 \\
       --service edge --credentials keys/operator-desk)\"
 
-The address shows all users to everyone who has it, until it expires. It is signed here, without a connection; the browser has to trust authority.pem (docs/how-to/netassist.md).")]
+The address shows up to 200 users to everyone who has it, until it expires. It is signed here, without a connection; the browser has to trust authority.pem (docs/how-to/netassist.md).")]
 pub(crate) struct Args {
     /// The service's page, https://HOST:PORT: `https` in its configuration.
     #[arg(value_name = "URL")]

@@ -1,7 +1,7 @@
 //! A MEC platform's layer-2 measurements: read here, and served by the [daemon](crate::daemon) to MEC applications.
 //!
-//! There is no subscription for them, so they are polled, and they report the service without the queue: a bandwidth is a lower
-//! bound (`Evidence::Served`). Not tried: a live platform.
+//! There is no subscription for them, so they are polled, and they report the service without the queue: a bandwidth is the
+//! best recent service, or a quarter more (`Evidence::Served`). Not tried: a live platform.
 //!
 //! Platforms differ. Unambiguous variants are read: one `cellUEInfo` without a list around it (Simu5G), no `timeStamp` or one
 //! of zero (optional in AdvantEDGE; the answer's arrival counts then), a cell as a number, a kind of identifier as a text, and
