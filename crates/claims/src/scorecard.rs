@@ -162,7 +162,8 @@ pub fn markdown(claims: &Claims, state: &State) -> String {
     let mut text = format!(
         "# The papers' claims, and our results\n\n`cellcc reproduce --write` writes this page. \
          [How to run it, and how a claim is judged](../how-to/reproduce.md). In brackets: the 95 % interval of each number over traces; *near*: they \
-         reach into another verdict, so that other recordings may give that. Commands run in a clone, their traces standing in the folder of recorded traces.\n\n{}",
+         reach into another verdict, so that other recordings may give that. Run the commands in a clone; their traces are relative to the \
+         folder of recorded traces.\n\n{}",
         short_markdown(claims, state)
     );
     for (title, claims_of) in by_paper(claims) {

@@ -27,7 +27,9 @@ pub(crate) fn gather(
             let head = match head {
                 Ok(head) if head.schema == SCHEMA_VERSION && head.version == version => head,
                 Ok(head) => return Err(other_build(folder, &head.version, version)),
-                Err(Damage::NoHash(theirs)) => return Err(other_build(folder, &theirs, version)),
+                Err(Damage::NoHash(theirs)) if theirs != version => {
+                    return Err(other_build(folder, &theirs, version));
+                }
                 Err(damage) => {
                     problems.push(at(&source, &format!("line {number} {damage}")));
                     return Ok(());

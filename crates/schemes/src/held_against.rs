@@ -116,7 +116,8 @@ const HELD: [(&str, HeldAgainst); 23] = [
     (
         "abba",
         of(
-            "its author's figures with a loss in 5 % of the rounds, 1 cell: CUBIC 47.9 % for 46.7 %, `floor` 96.0 % for 97.5 %; none of `line` is known",
+            "its author's figures with a loss in 5 % of the rounds, 1 cell: CUBIC 47.9 % for 46.7 %, `floor` 96.0 % for 97.5 %; none of \
+             `line` is known",
             "results of its author's stack, which starts with Rapid Start and grows by Cuback",
         ),
     ),
@@ -131,7 +132,8 @@ const HELD: [(&str, HeldAgainst); 23] = [
     (
         "gcc",
         of(
-            "goog_cc 0.1.4, a port of libwebrtc, on 1 and 2 Mbit/s: rates within 0.1 % until the first over-use, within 55 kbit/s in the next report",
+            "goog_cc 0.1.4, a port of libwebrtc, on 1 and 2 Mbit/s without probes: rates within 0.1 % until the first over-use, within \
+             55 kbit/s in the next report",
             "transfers of files: it sends the output of an encoder, and padding only to probe",
         ),
     ),

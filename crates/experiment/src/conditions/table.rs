@@ -91,8 +91,8 @@ const PATH: &[Condition] = &[
     ),
     both("correlated-jitter", "path.correlated_jitter", parsed::<CorrelatedJitter>("JITTER")).means(
         "Random extra delay of data packets that changes over time, as recorded ones do: mean, standard deviation, and the time \
-         after which the logarithm has a correlation of 1/e left, such as 'mean=15ms, sd=19ms, memory=30ms'; parts are optional, and `normal` \
-         replaces the log-normal distribution",
+         after which the logarithm has a correlation of 1/e left, such as 'mean=15ms, sd=19ms, memory=30ms'; parts are optional, \
+         and `normal` replaces the log-normal distribution",
     ),
     shell("jitter-reorders", "path.jitter_reorders", SWITCH)
         .means("Let jitter reorder packets"),

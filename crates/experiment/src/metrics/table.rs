@@ -122,14 +122,14 @@ metrics! {
         /// Whole seconds in which packets waited throughout in DualPI2's classic queue, which got less than 5 % of the bytes. A
         /// run's total has those of the first flow's user
         classic_starvation_s: Option<f64> = number("starved", "Classic starved", "s").left_out(NO_DUALPI2);
-        /// Packets with data that was sent before, needed or not
+        /// Packets with data that was sent before, needed or not; over QUIC packets that were declared lost
         retransmitted_packets: u64 = number("resent", "Resent", "packets");
         /// Acknowledgements that the receiver sent, in `sim`, `quic-virtual` (packets towards the sender) and `kernel`
         sent_acks: Option<u64> = number("acks", "ACKs", "packets").neither().null("in the other drivers");
         /// `throughput_mbit_s` / `queueing_delay_mean_ms`, in Mbit/s per ms
-        power: Option<f64> = number("power", "Power", "Mbit/s/ms").geometric().more().null("at zero delay");
+        power: Option<f64> = number("power", "Power", "Mbit/s/ms").geometric().more().null("at zero or null delay");
         /// `throughput_mbit_s` / `queueing_delay_p95_ms`, in Mbit/s per ms
-        power95: Option<f64> = number("power95", "Power95", "Mbit/s/ms").geometric().more().null("at zero delay");
+        power95: Option<f64> = number("power95", "Power95", "Mbit/s/ms").geometric().more().null("at zero or null delay");
         /// `rtt_mean_ms` / DTT: how well a scheme keeps its delay target (Reminis paper, section 5.5)
         d3: Option<f64> = number("d3", "D3", "").geometric().null("for schemes without a delay target");
         /// Time from the start of a sized source to the acknowledgement of its last byte; of a page, until it has loaded

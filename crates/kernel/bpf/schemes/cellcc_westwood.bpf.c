@@ -88,7 +88,7 @@ void BPF_PROG(westwood_grow, struct sock *sk, __u32 ack, __u32 acked)
 	tcp_reno_cong_avoid(sk, ack, acked);
 }
 
-/* The kernel leads the window here: to no more than it was, but for a time-out. */
+/* The kernel leads the window here: to no more than it was, except at a time-out. */
 SEC("struct_ops")
 __u32 BPF_PROG(westwood_ssthresh, struct sock *sk)
 {

@@ -33,8 +33,8 @@ pub(crate) enum Damage {
     CutOff,
     #[error("is not a Record with its hash ({0})")]
     Foreign(serde_json::Error),
-    /// A line by this version of the code, from before lines had hashes.
-    #[error("has version {0}, which wrote no hashes")]
+    /// A line of this version of the code: of an old one, from before lines had hashes, or cut since.
+    #[error("has version {0} and no hash")]
     NoHash(String),
     #[error("was changed since it was written")]
     Changed,

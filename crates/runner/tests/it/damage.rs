@@ -28,7 +28,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<String>)) {
 /// Some damage to the lines of `runs.jsonl`, and a part of the message about it.
 type Case = (fn(&mut Vec<String>), &'static str);
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 10] = [
     (|lines| lines.clear(), "missing: 14 of 14 runs ("),
     (|lines| lines.truncate(12), "missing: 2 of 14 runs ("),
     (|lines| lines.insert(2, lines[1].clone()), "line 3 repeats the run of line 2"),
@@ -39,6 +39,11 @@ const CASES: [Case; 9] = [
         "line 5 was changed since it was written",
     ),
     (|lines| lines[4] = lines[4].replacen(':', ": ", 1), "line 5 was changed since it was written"),
+    // `--resume` called this another build.
+    (
+        |lines| lines[4] = lines[4].split(",\"series_sha256\"").next().unwrap().to_owned() + "}\n",
+        "line 5 has version 1.0.0+",
+    ),
     (|lines| lines[4] = "garbage\n".into(), "line 5 is not a Record with its hash"),
     (
         |lines| lines[4] = "{\"schema\":1}\n".into(),
@@ -120,7 +125,7 @@ fn a_line_of_another_plan_is_named() {
     let strip = |line: &String| line.split(",\"series_sha256\"").next().unwrap().to_owned() + "}\n";
     change(&out.path().join("runs.jsonl"), |lines| *lines = lines.iter().map(strip).collect());
     let message = Results::read(out.path()).unwrap_err().to_string();
-    assert!(message.contains("line 1 has version 2.0.0, which wrote no hashes"), "{message}");
+    assert!(message.contains("line 1 has version 2.0.0 and no hash"), "{message}");
     let message = run(&resuming(out.path()), &plan()).unwrap_err().to_string();
     assert!(message.contains("another build of cellcc (2.0.0; this is 1.0.0+"), "{message}");
 }

@@ -121,8 +121,8 @@ const RATE_SPAN: Span = Span::from_millis(50);
 /// The largest of this many rates is the capacity of the user's link (500 ms): with the last rate alone, which the regulated
 /// ACKs themselves set, two flows on TMobile-LTE-driving.down used 63 % of it.
 const RATES: u64 = 10;
-/// The longest gap between two ACKs, since the sender's probe time-out does not know of it: half of the smallest time-out of Linux's
-/// TCP (`TCP_RTO_MIN`, 200 ms).
+/// The longest gap between two ACKs, since the sender's probe time-out does not know of it: half of the smallest time-out of
+/// Linux's TCP (`TCP_RTO_MIN`, 200 ms).
 const MAX_WAIT: Span = Span::from_millis(100);
 
 /// Releases ACKs at the flow's share of its user's arrivals, so that a sender with a full window can send no more than that
